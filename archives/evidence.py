@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from archives.diagnostics import Malformed
 from archives.formats.httpdate import stamp_from_http_date
 from archives.formats.linkformat import Link, parse_header, resolved
-from archives.model import Memento, Relation
+from archives.model import Memento, Relation, is_beside
 from archives.moment import stamp_from_digits
 from archives.source import Reply
 from archives.surt import surt
@@ -224,7 +224,12 @@ def common_redirect(
     chosen = next((memento for memento, _ in mementos if memento.uri == location), None)
     if chosen is None:
         return None
-    near = {relation: memento for memento, relations in mementos for relation in relations}
+    near = {
+        relation: memento
+        for memento, relations in mementos
+        for relation in relations
+        if is_beside(relation, memento, chosen)
+    }
     return ProvedRedirect(chosen, near)
 
 

@@ -39,6 +39,15 @@ _moment: Final = lru_cache(maxsize=1024)(Moment)
 
 Negotiation = Literal["timegate", "timemap", "cdx", "template"]
 Relation = Literal["first", "prev", "next", "last"]
+
+
+def is_beside(relation: Relation, memento: Memento, chosen: Memento) -> bool:
+    """Whether *memento* can have *relation* to *chosen*: prev is earlier, next is later."""
+    if relation == "prev":
+        return memento.stamp < chosen.stamp
+    return relation != "next" or memento.stamp > chosen.stamp
+
+
 Evidence = Literal["promised", "delivered", "held"]
 """What the claim that a memento exists rests on, see `Closest.evidence`."""
 

@@ -123,6 +123,27 @@ class Moment:
             return captured - first
         return _NOTHING if captured <= last else captured.replace(microsecond=0) - last
 
+    def fraction_distance(self, stamp: str) -> int:
+        """Return how far *stamp* is away, to break ties between equal whole seconds (S-1).
+
+        Only for a fraction or a leap second; otherwise 0.
+        """
+        return 0 if self.fits_http_date else abs(_ticks(self.digits) - _ticks(stamp))
+
+    def side_of(self, stamp: str) -> int:
+        """Return -1 if a capture of *stamp* is before the interval, 1 if after, otherwise 0.
+
+        0 also for a stamp that is coarser than this moment, and for second 59 if this is a leap
+        second, which archives are asked for as second 59.
+        """
+        away = self.distance(second_of(stamp))
+        leap = self.digits[12:14] == "60" != stamp[12:14]
+        if away or leap:
+            return (away > _NOTHING) - (away < _NOTHING)
+        common = min(len(self.digits), len(stamp))
+        requested, found = self.digits[:common], stamp[:common]
+        return (found > requested) - (found < requested)
+
     def covers(self, stamp: str) -> bool:
         """Whether a capture of *stamp* is shown to lie inside: a coarser stamp is not."""
         return stamp.startswith(self.digits)
@@ -176,6 +197,19 @@ def whole_second(digits: str) -> datetime:
     time = f"{digits[8:12]}59" if digits[12:14] == "60" else digits[8:14]
     # Takes a fifth of the time of parsing six numbers.
     return datetime.fromisoformat(f"{digits[:8]}T{time}Z")
+
+
+second_of: Final = lru_cache(maxsize=4096)(whole_second)
+"""Returns the second of a capture."""
+_FRACTION_DIGITS: Final = 18
+"""Digits of a fraction that are compared; a WARC-Date has at most 9."""
+
+
+def _ticks(digits: str) -> int:
+    """Return the time of 14 digits or more as a number; a leap second is after second 59."""
+    second = int(second_of(digits[:14]).timestamp()) + (digits[12:14] == "60")
+    fraction = digits[14 : 14 + _FRACTION_DIGITS].ljust(_FRACTION_DIGITS, "0")
+    return second * 10**_FRACTION_DIGITS + int(fraction)
 
 
 @lru_cache(maxsize=_MEMO_SIZE)

@@ -13,12 +13,11 @@ from collections.abc import (
 )
 from contextlib import aclosing
 from datetime import timedelta
-from functools import lru_cache
 from typing import Final
 
 from archives.errors import ArchiveError, Misbehaved
-from archives.model import Closest, Memento, Relation
-from archives.moment import Moment, whole_second
+from archives.model import Closest, Memento, Relation, is_beside
+from archives.moment import Moment, second_of
 from archives.uri import plain_host
 
 MOST_UNSORTED: Final = 250_000
@@ -32,14 +31,8 @@ Overflow = Callable[
 ]
 """Sorts captures in memory together with the batches that follow."""
 Remoteness = tuple[timedelta, timedelta, int, bool, str, str]
-"""Distance from the interval, from its middle, `fraction_distance`, whether it is no page,
-stamp, address."""
-_FRACTION_DIGITS: Final = 18
-"""Digits of a fraction that are compared; a WARC-Date has at most 9."""
-
-
-second_of: Final = lru_cache(maxsize=4096)(whole_second)
-"""Returns the second of a capture."""
+"""Distance from the interval, from its middle, by fractions, whether it is no page, stamp,
+address."""
 
 
 def nearest(captures: Iterable[Memento], at: Moment | None) -> Memento | None:
@@ -64,40 +57,10 @@ def remoteness(at: Moment) -> Callable[[Memento], Remoteness]:
         captured = second_of(capture.stamp)
         outside = max(first - captured, captured - last, _NOTHING)
         from_instant = abs(captured - instant)
-        finer = fraction_distance(at, capture.stamp) if is_fine else 0
+        finer = at.fraction_distance(capture.stamp) if is_fine else 0
         return outside, from_instant, finer, _is_no_page(capture), capture.stamp, capture.uri
 
     return measure
-
-
-def fraction_distance(at: Moment, stamp: str) -> int:
-    """Return how far *stamp* is from *at*, to break ties between equal whole seconds (S-1).
-
-    Only if *at* has a fraction or is a leap second; otherwise 0.
-    """
-    return 0 if at.fits_http_date else abs(_ticks(at.digits) - _ticks(stamp))
-
-
-def _ticks(digits: str) -> int:
-    """Return the time of 14 digits or more as a number; a leap second is after second 59."""
-    second = int(second_of(digits[:14]).timestamp()) + (digits[12:14] == "60")
-    fraction = digits[14 : 14 + _FRACTION_DIGITS].ljust(_FRACTION_DIGITS, "0")
-    return second * 10**_FRACTION_DIGITS + int(fraction)
-
-
-def side_of(at: Moment, stamp: str) -> int:
-    """Return -1 if a capture of *stamp* is before *at*, 1 if it is after, otherwise 0.
-
-    0 also for a stamp that is coarser than *at*, and for second 59 if *at* is a leap second,
-    which archives are asked for as second 59.
-    """
-    away = at.distance(second_of(stamp))
-    leap = at.digits[12:14] == "60" != stamp[12:14]
-    if away or leap:
-        return (away > _NOTHING) - (away < _NOTHING)
-    common = min(len(at.digits), len(stamp))
-    requested, found = at.digits[:common], stamp[:common]
-    return (found > requested) - (found < requested)
 
 
 def neighbours_of(
@@ -130,15 +93,8 @@ def true_neighbours(
     return {
         name: memento
         for name, memento in neighbours.items()
-        if is_on_its_side(name, memento, chosen) and plain_host(memento.uri) == host
+        if is_beside(name, memento, chosen) and plain_host(memento.uri) == host
     }
-
-
-def is_on_its_side(relation: Relation, memento: Memento, chosen: Memento) -> bool:
-    """Whether *memento* can have *relation* to *chosen*: prev is earlier, next is later."""
-    if relation == "prev":
-        return memento.stamp < chosen.stamp
-    return relation != "next" or memento.stamp > chosen.stamp
 
 
 def _novelty(capture: Memento) -> tuple[str, bool]:

@@ -25,8 +25,8 @@ from archives.evidence import (
 )
 from archives.formats.linkformat import Link
 from archives.model import ArchiveEntry, Closest, Hop, Memento, Negotiation, Selection
-from archives.moment import Moment
-from archives.nearest import second_of, true_neighbours
+from archives.moment import Moment, second_of
+from archives.nearest import true_neighbours
 from archives.source import Fetcher, Reply, Request
 from archives.uri import DEFAULT_PORTS, plain_host, plain_origin
 
@@ -199,9 +199,8 @@ class Negotiator:
         found = common_redirect(reply, links, question.original, self._entry.id, now)
         if found is None:
             return None
-        around = true_neighbours(found.memento, found.neighbours)
-        self._selection.observe(found.memento, around.values(), question.at)
-        return Closest(found.memento, question.via, (), around)
+        self._selection.observe(found.memento, found.neighbours.values(), question.at)
+        return Closest(found.memento, question.via, (), found.neighbours)
 
     def _is_suspect(self, statement: Statement, *, redirected: bool) -> bool:
         if _is_answer(statement):

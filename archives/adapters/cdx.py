@@ -23,8 +23,8 @@ from archives.model import (
     Relation,
     Selection,
 )
-from archives.moment import Moment
-from archives.nearest import nearest, second_of
+from archives.moment import Moment, second_of
+from archives.nearest import nearest
 from archives.negotiation import Clock
 from archives.source import Fetcher
 

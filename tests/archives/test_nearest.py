@@ -10,14 +10,12 @@ from hypothesis import strategies as some
 
 from archives.errors import ArchiveError, Misbehaved, Unreachable
 from archives.model import Memento, Relation
-from archives.moment import Moment
+from archives.moment import Moment, second_of
 from archives.nearest import (
     MOST_UNSORTED,
     nearest,
     neighbours_of,
     oldest_first,
-    second_of,
-    side_of,
     true_neighbours,
 )
 
@@ -299,7 +297,7 @@ async def test_a_list_is_closed_when_reading_stops() -> None:
     ],
 )
 def test_the_side_of_a_capture_counts_fractions(at: str, stamp: str, side: int) -> None:
-    assert side_of(Moment(at), stamp) == side
+    assert Moment(at).side_of(stamp) == side
 
 
 def test_a_neighbour_that_is_chosen_instead_has_the_choice_as_its_own_neighbour() -> None:

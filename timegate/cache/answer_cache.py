@@ -16,8 +16,7 @@ from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from archives.model import Closest, Memento
-from archives.moment import Moment
-from archives.nearest import second_of
+from archives.moment import Moment, second_of
 from archives.uri import canonical_uri
 from timegate.cache.encoding import (
     DELIVERED,

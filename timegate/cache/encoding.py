@@ -19,8 +19,8 @@ import msgspec
 
 from archives.diagnostics import Malformed
 from archives.model import Closest, Evidence, Hop, Memento, Negotiation, Relation
-from archives.moment import Moment
-from archives.nearest import nearest, second_of, true_neighbours
+from archives.moment import Moment, second_of
+from archives.nearest import nearest, true_neighbours
 
 _VERSION: Final = b"\x01"
 _SEAL: Final = 5

@@ -12,8 +12,8 @@ from operator import itemgetter
 from typing import Final
 
 from archives.model import Memento
-from archives.moment import Moment
-from archives.nearest import Remoteness, remoteness, second_of
+from archives.moment import Moment, second_of
+from archives.nearest import Remoteness, remoteness
 from timegate.cdx.formats import FIELDS, Capture, FiledCapture
 from timegate.cdx.query import CdxQuery, Collapse, is_unknown, resume_key
 

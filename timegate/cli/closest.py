@@ -15,8 +15,7 @@ from archives.adapters import source_for
 from archives.diagnostics import Diagnosis, Malformed
 from archives.errors import ArchiveError
 from archives.model import ArchiveEntry, Closest, Memento
-from archives.moment import Moment
-from archives.nearest import second_of
+from archives.moment import Moment, second_of
 from archives.registry import Registry
 from archives.source import Source
 from archives.uri import check_text

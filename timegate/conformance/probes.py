@@ -6,8 +6,7 @@ from itertools import pairwise
 from typing import Final
 
 from archives.formats.httpdate import http_date
-from archives.moment import Moment
-from archives.nearest import second_of
+from archives.moment import Moment, second_of
 from archives.source import Purpose, Request
 from timegate.conformance.parsed_response import Capture
 

@@ -6,14 +6,11 @@ from typing import Final, NamedTuple
 
 from archives.evidence import same_key
 from archives.model import Closest, Memento
-from archives.moment import Moment
+from archives.moment import Moment, second_of
 from archives.nearest import (
     at_candidate,
     candidates,
-    fraction_distance,
     nearest,
-    second_of,
-    side_of,
 )
 from timegate.resolution.model import Attempt, Direction, Preferences, Query
 
@@ -117,7 +114,7 @@ def _nearest_first(
             inside and memento.original != query.original,
             inside and closest.evidence == "promised",
             abs(captured - instant) if inside else away,
-            fraction_distance(at, memento.stamp),
+            at.fraction_distance(memento.stamp),
             no_page,
             bool(closest.doubts),
             not named,
@@ -246,5 +243,5 @@ def nearest_named(closest: Closest, at: Moment | None, direction: Direction) -> 
 
 
 def _fits(memento: Memento, at: Moment, direction: Direction) -> bool:
-    side = side_of(at, memento.stamp)
+    side = at.side_of(memento.stamp)
     return side <= 0 if direction == "before" else side >= 0

@@ -11,8 +11,7 @@ from urllib.parse import urlencode
 
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento
-from archives.moment import Moment
-from archives.nearest import second_of, side_of
+from archives.moment import Moment, second_of
 from archives.registry import Registry
 from timegate.citations import Copy, Form, reference
 from timegate.identifiers.duri import Duri
@@ -187,7 +186,7 @@ def copy_view(memento: Memento, at: Moment | None, registry: Registry) -> CopyVi
 def _distance(memento: Memento, at: Moment | None) -> str:
     if at is None:
         return ""
-    side = side_of(at, memento.stamp)
+    side = at.side_of(memento.stamp)
     if side:
         seconds = abs(int(at.distance(second_of(memento.stamp)).total_seconds()))
         away = duration(seconds) if seconds else "less than a second"

@@ -7,9 +7,8 @@ from archives.diagnostics import Malformed
 from archives.errors import ArchiveError
 from archives.evidence import WEB
 from archives.formats.httpdate import http_date
-from archives.model import Closest, Memento, Relation
-from archives.moment import Moment
-from archives.nearest import is_on_its_side, second_of
+from archives.model import Closest, Memento, Relation, is_beside
+from archives.moment import Moment, second_of
 from archives.registry import Registry
 from timegate.citations import cited
 from timegate.identifiers.pwid import minted
@@ -298,7 +297,7 @@ def _stated(resolution: Resolution) -> tuple[Relation, ...]:
     if best is None or not isinstance(best.outcome, Closest) or resolution.skipped:
         return ()
     chosen, around = best.outcome.memento, best.outcome.neighbours
-    return tuple(name for name in around if is_on_its_side(name, around[name], chosen))
+    return tuple(name for name in around if is_beside(name, around[name], chosen))
 
 
 def _first(known: Sequence[Memento], _: str) -> Memento | None:

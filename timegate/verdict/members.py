@@ -10,8 +10,7 @@ from urllib.parse import quote, unquote
 
 from archives.listing import filled
 from archives.model import ArchiveEntry, Closest, Memento
-from archives.moment import GRANULARITIES, Moment
-from archives.nearest import second_of, side_of
+from archives.moment import GRANULARITIES, Moment, second_of
 from archives.registry import Registry
 from archives.surt import surt
 from timegate.resolution.model import Attempt, Query, Resolution, Syntax
@@ -81,7 +80,7 @@ def _is_undated(query: Query) -> bool:
 
 def _side(at: Moment, stamp: str) -> str:
     """Return ``within``, ``before`` or ``after``."""
-    return {-1: "before", 0: "within", 1: "after"}[side_of(at, stamp)]
+    return {-1: "before", 0: "within", 1: "after"}[at.side_of(stamp)]
 
 
 def granularity(at: Moment | None, stamp: str, entry: ArchiveEntry | None) -> Member:

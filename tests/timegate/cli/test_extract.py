@@ -177,6 +177,8 @@ def test_if_an_archive_does_not_give_the_bytes_the_next_one_is_queried(tmp_path:
         words = [
             "extract",
             "--json",
+            "--verify",
+            "none",
             "--config",
             str(config),
             "-",

@@ -10,8 +10,7 @@ from typing import BinaryIO
 from archives.adapters.warc import WarcArchive
 from archives.errors import ArchiveError
 from archives.model import ArchiveEntry, Closest
-from archives.moment import Moment
-from archives.nearest import fraction_distance, second_of
+from archives.moment import Moment, second_of
 from archives.registry import Registry
 from archives.surt import surt
 from archives.warc.captures import Capture, captures_in
@@ -53,7 +52,7 @@ class FakeCollection:
             rows,
             key=lambda row: (
                 abs(at.distance(second_of(row.stamp))),
-                fraction_distance(at, row.stamp),
+                at.fraction_distance(row.stamp),
             ),
             default=None,
         )

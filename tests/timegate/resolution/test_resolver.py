@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from archives.errors import Internal
 from archives.model import Closest, Memento
-from archives.moment import Moment
-from archives.nearest import second_of
+from archives.moment import Moment, second_of
 from tests.clock import in_virtual_time
 from tests.scenario import NEVER, FakeArchive, World
 from timegate.resolution.context import UNLIMITED

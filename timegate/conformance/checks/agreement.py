@@ -8,7 +8,7 @@ disagree in each pair of them (pywb #549, openwayback #177, LANL's server).
 from collections.abc import Callable, Sequence
 
 from archives.evidence import address_of
-from archives.nearest import second_of
+from archives.moment import second_of
 from timegate.conformance.catalogue import (
     Finding,
     NotApplicable,
