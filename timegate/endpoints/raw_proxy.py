@@ -24,6 +24,7 @@ from archives.uri import check_text
 from timegate.endpoints import PathDescription
 from timegate.identifiers.url import read_url
 from timegate.resolution.coalescing import Containment
+from timegate.resolution.context import placed
 from timegate.resolution.model import Attempt, Query, Resolution
 from timegate.resolution.query import query_for_url
 from timegate.responses.answers import Answers
@@ -128,7 +129,8 @@ class RawProxyEndpoint:
             "HEAD" if request.method == "HEAD" else "GET", url, "memento", wanted
         )
         async with AsyncExitStack() as exchange:
-            reply = await exchange.enter_async_context(self._fetchers[archive](upstream))
+            fetch = placed(self._fetchers[archive], archive, request.context.places)
+            reply = await exchange.enter_async_context(fetch(upstream))
             if reply.status == 416 and wanted:
                 return Response(416, {**SANDBOX, **_copied(reply, _RELAYED)})
             why = mismatch(reply, found.memento.stamp, part=bool(wanted))

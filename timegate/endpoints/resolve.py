@@ -161,24 +161,16 @@ MOST_LINES: Final = 1000
 _AT_ONCE: Final = 8
 """Lines of one batch that are resolved at the same time."""
 _BODY_DEADLINE: Final = 15.0
-_MOST_IDLE: Final = 20.0
-"""Seconds without progress after which sending to the client ends."""
 _HEADERS: Final = {"Content-Type": "application/x-ndjson"}
 
 
 class BatchResolve:
     """Answers batches."""
 
-    def __init__(
-        self,
-        resolve: Resolve,
-        body_deadline: float = _BODY_DEADLINE,
-        most_idle: float = _MOST_IDLE,
-    ) -> None:
+    def __init__(self, resolve: Resolve, body_deadline: float = _BODY_DEADLINE) -> None:
         self._resolve = resolve
         self.largest_body = MOST_BYTES
         self.body_deadline = body_deadline
-        self._most_idle = most_idle
         self._log = Unforeseen("item-internal-error")
 
     async def __call__(
@@ -196,7 +188,7 @@ class BatchResolve:
         except ValueError as error:
             return problem(400, "bad-parameter", str(error))
         rows = self._rows(lines, preferences, request.context)
-        return StreamingResponse(200, _HEADERS, rows, self._most_idle, in_progress=True)
+        return StreamingResponse(200, _HEADERS, rows)
 
     async def _rows(
         self, lines: list[str], preferences: Preferences, context: RequestContext

@@ -20,7 +20,6 @@ from timegate.observability.tracing import Trace
 from timegate.resolution.context import UNLIMITED, RequestContext, TimeBudget
 from timegate.responses.model import (
     ClientRequest,
-    ClosingBody,
     EarlyResponse,
     Handler,
     PostHandler,
@@ -29,7 +28,7 @@ from timegate.responses.model import (
 )
 from timegate.responses.problems import PROBLEM_TYPE, problem
 from timegate.server.client_quota import Client, ClientLimits, ClientQuota
-from timegate.server.connection_limit import COMMON, body_of, send, stream
+from timegate.server.connection_limit import COMMON, SHORT, body_of, deliver, send
 
 Key = tuple[str | None, ...]
 _MOST_BYTES: Final = 16 * 1024 * 1024
@@ -197,20 +196,21 @@ class Dispatch:
         return sent
 
     async def _send(self, incoming: Incoming, response: Outgoing) -> web.StreamResponse:
-        """Send *response*. Streams have their own limit, so that slow readers block nothing."""
-        if isinstance(response, Response):
+        """Send *response*. Long ones have their own limit, so that slow readers block nothing.
+
+        aiohttp sends a short one when this returns. No place among the requests is held by now.
+        """
+        if isinstance(response, Response) and len(response.body) <= SHORT:
             return send(response)
-        if response.in_progress:
-            return await stream(incoming.request, response)
         client, target = incoming.client, incoming.target
-        rejection = await self._limits.enter_stream(client, target)
-        if rejection is not None:
-            await response.chunks.aclose()
-            return send(rejection)
-        try:
-            return await stream(incoming.request, response)
-        finally:
-            self._limits.leave_stream(client, target)
+        async with AsyncExitStack() as stack:
+            if isinstance(response, StreamingResponse):
+                stack.push_async_callback(response.chunks.aclose)
+            rejection = await self._limits.enter_stream(client, target)
+            if rejection is not None:
+                return send(rejection)
+            stack.callback(self._limits.leave_stream, client, target)
+            return await deliver(incoming.request, response)
 
     def _target(self, request: web.BaseRequest) -> str:
         target = request.raw_path
@@ -314,10 +314,10 @@ def response_cache(cache: ResponseCache) -> Middleware:
 
 
 def concurrency_limit(limits: ClientLimits) -> Middleware:
-    """Limit the number of requests in progress.
+    """Limit the number of requests in progress, and of those that wait for archives.
 
-    A request ends before its response is sent, except for a batch: its lines are resolved
-    while the response is sent.
+    A request ends before its response is sent. The lines of a batch are resolved while it is
+    sent, and take places for waiting for archives on their own.
     """
 
     async def limited(incoming: Incoming, call_next: Next) -> Outgoing:
@@ -325,25 +325,21 @@ def concurrency_limit(limits: ClientLimits) -> Middleware:
         rejection = await limits.enter(client, target)
         if rejection is not None:
             return rejection
-        in_progress = False
+        patient = incoming.request.method not in _READS
+        places = limits.places(client, target, patient=patient)
+        if places is None:
+            try:
+                return await call_next(incoming)
+            finally:
+                limits.leave(client, target)
+        incoming.context = replace(incoming.context, places=places)
         try:
             response = await call_next(incoming)
-            in_progress = isinstance(response, StreamingResponse) and response.in_progress
         finally:
-            if not in_progress:
-                limits.leave(client, target)
-        return _until_sent(response, limits, incoming) if in_progress else response
+            places.answered()
+        return limits.within_places(response, places)
 
     return limited
-
-
-def _until_sent(response: Outgoing, limits: ClientLimits, incoming: Incoming) -> Outgoing:
-    """Return *response*; the request ends when it is sent."""
-    if isinstance(response, Response):
-        return response
-    stack = AsyncExitStack()
-    stack.callback(limits.leave, incoming.client, incoming.target)
-    return replace(response, chunks=ClosingBody(response.chunks, stack))
 
 
 def client_quota(limits: ClientLimits) -> Middleware:
