@@ -16,7 +16,7 @@ from timegate.access.networks import Networks
 from timegate.config import Config
 from timegate.config.schema import LimitsSection
 from timegate.demo import demo_config
-from timegate.responses.model import ClientRequest, Response, StreamingResponse
+from timegate.responses.model import ClientRequest, Handler, Response, StreamingResponse
 from timegate.server.client_quota import ClientLimits
 from timegate.server.concurrency_limit import Capacity, ConcurrencyLimit
 from timegate.server.connection_limit import ConnectionLimit, Progress, ProgressRule
@@ -35,9 +35,8 @@ class Routed:
 
     def __init__(self) -> None:
         self.closed = 0
-
-    largest_body = 100
-    body_deadline = 10.0
+        self.largest_body = 100
+        self.body_deadline = 10.0
 
     async def whole(self, call: ClientRequest) -> Response:
         del call
@@ -51,9 +50,9 @@ class Routed:
         del call
         return StreamingResponse(200, {"Content-Type": "text/event-stream"}, self._chunks())
 
-    async def __call__(self, call: ClientRequest, body: bytes) -> StreamingResponse:
+    async def __call__(self, request: ClientRequest, body: bytes) -> StreamingResponse:
         del body
-        return await self.streamed(call)
+        return await self.streamed(request)
 
     async def short(self, call: ClientRequest) -> Response:
         del call
@@ -71,7 +70,11 @@ class Routed:
 async def served(
     routed: Routed, limits: ClientLimits, connections: ConnectionLimit
 ) -> AsyncIterator[Site]:
-    exact = {"/whole": routed.whole, "/streamed": routed.streamed, "/events": routed.events}
+    exact: dict[str, Handler] = {
+        "/whole": routed.whole,
+        "/streamed": routed.streamed,
+        "/events": routed.events,
+    }
     dispatch = Dispatch(Routes(exact, {}, routed.short, {"/resolve": routed}), limits)
     with bound("127.0.0.1", 0) as place:
         async with serving(dispatch, place, connections=connections):
