@@ -210,8 +210,8 @@ def supervise(config: Config, options: Sequence[str], reread: Callable[[], Confi
         workers = Workers(listen.workers, ["serve", *shared, *options], Path(folder), renew)
         workers.obey_signals()
         workers.start()
-        workers.wait_until_listening()
-        announce(config, address_of(listen.host, port), worker=False)
+        if workers.wait_until_listening():
+            announce(config, address_of(listen.host, port), worker=False)
         return workers.watch()
 
 

@@ -66,6 +66,8 @@ class Worker:
     """In a row, each soon after the start."""
     restart: float = 0.0
     """When it is started again."""
+    reload: bool = False
+    """Whether it has to read the configuration again, as soon as it listens."""
 
     def died(self, now: float) -> float:
         """Note its death; return the seconds after which it is started again."""
@@ -149,10 +151,11 @@ class Workers:
         else:
             self._orders.append(number)
 
-    def wait_until_listening(self) -> None:
-        """Wait until all workers listen, for a limited time: some may fail to start."""
+    def wait_until_listening(self) -> bool:
+        """Wait until all workers listen, for a limited time; return whether any does."""
         for process in self._living():
             self._wait_for(process)
+        return self._has_listened
 
     def _wait_for(self, process: Process) -> bool:
         """Wait until *process* listens; False if it has died or takes too long."""
@@ -171,10 +174,10 @@ class Workers:
     def watch(self) -> int:
         """Replace workers that die, until SIGTERM or SIGINT; return the exit code."""
         while not self._stopping:
+            self.obey()
             code = self.look()
             if code is not None:
                 return code
-            self._obey()
             time.sleep(_PAUSE)
         self._end()
         return 0
@@ -186,10 +189,14 @@ class Workers:
                 self._restart_when_due(worker)
             elif (code := worker.process.poll()) is not None:
                 self._bury(worker, worker.process, code)
+            elif worker.reload and self._listens(worker.process):
+                # Earlier, the signal would end it.
+                worker.reload = False
+                worker.process.send_signal(signal.SIGHUP)
         if any(self._living()) or self._has_listened:
             return None
         event("start-failed", logging.ERROR, workers=len(self._workers))
-        return self._last_code or 1
+        return max(self._last_code, 1)
 
     def _bury(self, worker: Worker, process: Process, code: int) -> None:
         """Note the death of a worker, and when it is started again."""
@@ -222,18 +229,19 @@ class Workers:
             pause = worker.died(now)
             event("worker-not-started", logging.ERROR, why=error.strerror, restart_in=pause)
         else:
-            worker.started = now
+            worker.started, worker.reload = now, False
 
     def _living(self) -> list[Process]:
         return [worker.process for worker in self._workers if worker.process is not None]
 
-    def _obey(self) -> None:
+    def obey(self) -> None:
+        """Carry out the orders that signals gave."""
         while self._orders and not self._stopping:
             number = self._orders.pop(0)
             if number == signal.SIGHUP:
                 self._before_reload()
-                for process in self._living():
-                    process.send_signal(signal.SIGHUP)
+                for worker in self._workers:
+                    worker.reload = True
             else:
                 self._replace_all()
 
@@ -246,6 +254,7 @@ class Workers:
                 event("not-replaced", logging.ERROR, why="a new worker does not start")
                 return
             worker.process, worker.started, worker.deaths = new, now, 0
+            worker.reload = False
             if old is not None:
                 old.terminate()
                 _ended(old, _GRACE)

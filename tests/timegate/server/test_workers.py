@@ -133,6 +133,20 @@ def test_a_worker_that_cannot_be_started_is_tried_again(tmp_path: Path) -> None:
     assert len(house.started) == 3
 
 
+def test_a_reload_reaches_each_worker_once_it_listens(tmp_path: Path) -> None:
+    house = House(tmp_path, listening=False)
+    ready_file(tmp_path, 1000).touch()
+    house.workers.order(signal.SIGHUP)
+    house.workers.obey()
+    house.after(0.1)
+    early = [list(process.signals) for process in house.started]
+    ready_file(tmp_path, 1001).touch()
+    house.after(0.1)
+
+    assert early == [[signal.SIGHUP], []]
+    assert [process.signals for process in house.started] == [[signal.SIGHUP]] * 2
+
+
 def test_the_log_says_why_a_worker_died(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
