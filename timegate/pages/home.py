@@ -114,19 +114,15 @@ class RunningSearches:
         """Yield the progress whenever an archive has answered, and at the end the answer."""
         with self._events.of(query.original) as queue:
             task = self._start(query, preferences, context, queue)
-            try:
-                progress = SearchProgress(
-                    self._exhaustive.archives(query, preferences, context), ()
-                )
-                yield progress
-                while (attempt := await queue.get()) is not None:
-                    if attempt.archive in progress.waiting:
-                        progress = progress._replace(attempts=(*progress.attempts, attempt))
-                        yield progress
-                yield await task
-            finally:
-                # The client may have disconnected.
-                task.cancel()
+            progress = SearchProgress(
+                self._exhaustive.archives(query, preferences, context), ()
+            )
+            yield progress
+            while (attempt := await queue.get()) is not None:
+                if attempt.archive in progress.waiting:
+                    progress = progress._replace(attempts=(*progress.attempts, attempt))
+                    yield progress
+            yield await task
 
     def _start(
         self, query: Query, preferences: Preferences, context: RequestContext, queue: _Queue
