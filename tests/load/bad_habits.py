@@ -24,6 +24,7 @@ _RATE: Final = 20
 _LINES: Final = 1000
 _MEGABYTES: Final = 300
 _PAGE: Final = "http://www.example.org/list"
+_BYTES: Final = "http://www.example.org/bytes"
 _AT_ONCE: Final = 3
 """Clients that hang up together, ten times a second: 300 in ten seconds."""
 _SETTLING: Final = 10.0
@@ -54,7 +55,7 @@ def _post(body: bytes, length: int | None = None) -> bytes:
 
 
 async def _routes(client: Client) -> AsyncIterator[Route]:
-    nearest = await client.ask(f"/memento/proxy/20100122112029/{_PAGE}")
+    nearest = await client.ask(f"/memento/proxy/20100122112029/{_BYTES}")
     raw = "/" + (nearest.header("Location") or "").split("/", 3)[3]
     yield Route("TimeGate, cached", _get(f"/timegate/{_PAGE}"), 300)
     yield Route("page", _get("/openapi.json"), 10)
@@ -154,7 +155,7 @@ async def bad_habits(rig: Rig) -> None:
     """300 clients of each habit on each kind of route, and a normal client."""
     seconds = rig.scaled(5, 1)
     with archives(2, rig.folder) as farm:
-        farm.behave([0], length=1500, size=1_000_000, seconds=0.05)
+        farm.behave([0], length=3000, size=1_000_000, seconds=0.05)
         farm.behave([1], seconds=0.05)
         limited = ("prlimit", "--nofile=12000", "--")
         with timegate(rig.place("t"), farm.entries(), before=limited) as server:

@@ -5,6 +5,7 @@ address never changes (M-41). Archived bytes may be dangerous: they are sent in 
 few headers of the archive (R-5, R-9).
 """
 
+import asyncio
 import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack
@@ -12,10 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from archives.diagnostics import Diagnosis, Malformed
-from archives.errors import ArchiveError, Misbehaved
+from archives.errors import ArchiveError, Misbehaved, Queued
 from archives.formats.httpdate import http_date
 from archives.formats.linkformat import resolved
-from archives.model import Memento
+from archives.model import ArchiveEntry, Memento
 from archives.moment import Moment
 from archives.registry import Registry
 from archives.replay_links import read_link
@@ -63,6 +64,8 @@ _STAMP: Final = re.compile(r"[0-9]{4,14}")
 _RELAYED: Final = {"content-range": "Content-Range", "accept-ranges": "Accept-Ranges"}
 _ARCHIVED: Final = re.compile(r"x-archive-orig-[a-z0-9-]{1,60}")
 _EXACT: Final = "match=exact"
+_PATIENCE: Final = 2.0
+"""Seconds that a request may wait for another body of the same archive to be sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,8 @@ class RawProxyEndpoint:
         self._fetchers = fetchers
         self._most = most
         self._containment = containment or Containment()
+        self._slots: dict[str, asyncio.Semaphore] = {}
+        """Bodies of each archive that may be sent at the same time."""
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send the bytes, or redirect to the address of the closest memento."""
@@ -129,6 +134,7 @@ class RawProxyEndpoint:
             "HEAD" if request.method == "HEAD" else "GET", url, "memento", wanted
         )
         async with AsyncExitStack() as exchange:
+            await self._take_slot(archive, entry, url, exchange)
             fetch = placed(self._fetchers[archive], archive, request.context.places)
             reply = await exchange.enter_async_context(fetch(upstream))
             if reply.status == 416 and wanted:
@@ -142,6 +148,24 @@ class RawProxyEndpoint:
             # the body is raised before the response has started.
             await anext(body)
             return StreamingResponse(reply.status, headers, body)
+
+    async def _take_slot(
+        self, archive: str, entry: ArchiveEntry | None, url: str, exchange: AsyncExitStack
+    ) -> None:
+        """Take a slot until *exchange* ends: half of the requests that the archive allows.
+
+        A body is read at the pace of the client. Clients that read slowly would take all of
+        them, and the archive could not be queried.
+        """
+        at_once = 2 if entry is None else entry.limits.at_once
+        slots = self._slots.setdefault(archive, asyncio.Semaphore(max(1, at_once // 2)))
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await slots.acquire()
+        except TimeoutError:
+            why = "too many of its mementos are being sent"
+            raise Queued(archive, url, why, _PATIENCE) from None
+        exchange.callback(slots.release)
 
     def _headers(self, found: _Found, reply: Reply) -> dict[str, str]:
         copied = ("Memento-Precision", "Vary", "Preference-Applied")
