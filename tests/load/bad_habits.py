@@ -57,7 +57,7 @@ def _post(body: bytes, length: int | None = None) -> bytes:
 async def _routes(client: Client) -> AsyncIterator[Route]:
     nearest = await client.ask(f"/memento/proxy/20100122112029/{_BYTES}")
     raw = "/" + (nearest.header("Location") or "").split("/", 3)[3]
-    yield Route("TimeGate, cached", _get(f"/timegate/{_PAGE}"), 300)
+    yield Route("TimeGate, cached", _get(f"/timegate/{_PAGE}"), 200)
     yield Route("page", _get("/openapi.json"), 10)
     yield Route("TimeMap", _get(f"/timemap/link/{_PAGE}"))
     yield Route("raw bytes", _get(raw))

@@ -7,6 +7,7 @@ few headers of the archive (R-5, R-9).
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -64,6 +65,7 @@ _STAMP: Final = re.compile(r"[0-9]{4,14}")
 _RELAYED: Final = {"content-range": "Content-Range", "accept-ranges": "Accept-Ranges"}
 _ARCHIVED: Final = re.compile(r"x-archive-orig-[a-z0-9-]{1,60}")
 _EXACT: Final = "match=exact"
+_WAITING_PER_SLOT: Final = 4
 _PATIENCE: Final = 2.0
 """Seconds that a request may wait for another body of the same archive to be sent."""
 
@@ -96,6 +98,8 @@ class RawProxyEndpoint:
         self._containment = containment or Containment()
         self._slots: dict[str, asyncio.Semaphore] = {}
         """Bodies of each archive that may be sent at the same time."""
+        self._waiting: Counter[str] = Counter()
+        """Requests that wait for one of these slots."""
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send the bytes, or redirect to the address of the closest memento."""
@@ -134,8 +138,12 @@ class RawProxyEndpoint:
             "HEAD" if request.method == "HEAD" else "GET", url, "memento", wanted
         )
         async with AsyncExitStack() as exchange:
+            places = request.context.places
+            if places is not None and await places.enter():
+                # Waiting for a slot holds no place of the working requests.
+                exchange.callback(places.leave)
             await self._take_slot(archive, entry, url, exchange)
-            fetch = placed(self._fetchers[archive], archive, request.context.places)
+            fetch = placed(self._fetchers[archive], archive, places)
             reply = await exchange.enter_async_context(fetch(upstream))
             if reply.status == 416 and wanted:
                 return Response(416, {**SANDBOX, **_copied(reply, _RELAYED)})
@@ -157,14 +165,19 @@ class RawProxyEndpoint:
         A body is read at the pace of the client. Clients that read slowly would take all of
         them, and the archive could not be queried.
         """
-        at_once = 2 if entry is None else entry.limits.at_once
-        slots = self._slots.setdefault(archive, asyncio.Semaphore(max(1, at_once // 2)))
+        most = max(1, entry.limits.at_once // 2) if entry is not None else 1
+        slots = self._slots.setdefault(archive, asyncio.Semaphore(most))
+        why = "too many of its mementos are being sent"
+        if self._waiting[archive] >= _WAITING_PER_SLOT * most:
+            raise Queued(archive, url, why, _PATIENCE)
+        self._waiting[archive] += 1
         try:
             async with asyncio.timeout(_PATIENCE):
                 await slots.acquire()
         except TimeoutError:
-            why = "too many of its mementos are being sent"
             raise Queued(archive, url, why, _PATIENCE) from None
+        finally:
+            self._waiting[archive] -= 1
         exchange.callback(slots.release)
 
     def _headers(self, found: _Found, reply: Reply) -> dict[str, str]:
