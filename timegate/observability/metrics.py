@@ -74,6 +74,9 @@ class Metrics:
                 "timegate_waiting_for_archives", "Requests that wait for remote archives"
             ),
             "streams": self._gauge("timegate_streams", "Long responses that are being sent"),
+            "receiving": self._gauge(
+                "timegate_receiving", "Bodies of requests that are being received"
+            ),
             "stalled": self._gauge(
                 "timegate_unread", "Connections whose clients have not taken all of a response"
             ),

@@ -226,6 +226,8 @@ class ClientLimits:
     """The remote archives."""
     make_room: Callable[[], bool] = lambda: False
     """Ends a response that makes no progress, for a new one; False if there is none."""
+    bodies: ConcurrencyLimit | None = None
+    """Limits the bodies of requests that are being received."""
     starts: FairTurns = field(default_factory=lambda: FairTurns(_STARTS_PER_TURN))
 
     def client(self, request: web.BaseRequest) -> Client:
@@ -289,6 +291,16 @@ class ClientLimits:
         """End the sending of a long response."""
         if self.streams is not None and not _is_unlimited(target):
             self.streams.leave(client.key)
+
+    async def enter_body(self, client: Client) -> Response | None:
+        """Start to receive a body; return the rejection if it may not start."""
+        rejection = None if self.bodies is None else await self.bodies.enter(client.key)
+        return None if rejection is None else self._rejected(rejection)
+
+    def leave_body(self, client: Client) -> None:
+        """End the receiving of a body."""
+        if self.bodies is not None:
+            self.bodies.leave(client.key)
 
     def quota(self, client: Client, *, patient: bool) -> ClientQuota | None:
         """Return the quota of *client* for one request; None for no limit.

@@ -106,11 +106,12 @@ _AT_BOTH_ORIGINS: Final = ("/healthz", "/readyz")
 class Incoming:
     """A request on its way through the middleware."""
 
-    __slots__ = ("_client", "_limits", "context", "quota", "request", "target")
+    __slots__ = ("_client", "_limits", "body", "context", "quota", "request", "target")
 
     def __init__(self, request: web.BaseRequest, target: str, limits: ClientLimits) -> None:
         self.request = request
         self.target = target
+        self.body = b""
         self.context: RequestContext = UNLIMITED
         self.quota: ClientQuota | None = None
         self._limits = limits
@@ -237,6 +238,7 @@ def middleware(  # noqa: PLR0913, PLR0917 -- the parts of the layers
         restricted_archives(limits) if limits.restrictions else None,
         None if replay_url is None else replay_origin(replay_url),
         response_cache(ResponseCache()),
+        request_body(limits, routes),
         concurrency_limit(limits),
         client_quota(limits),
         other_methods(routes),
@@ -313,6 +315,30 @@ def response_cache(cache: ResponseCache) -> Middleware:
     return cached
 
 
+def request_body(limits: ClientLimits, routes: Routes) -> Middleware:
+    """Receive the body of a POST request. A slow client holds no place of the requests."""
+
+    async def received(incoming: Incoming, call_next: Next) -> Outgoing:
+        if incoming.request.method != "POST":
+            return await call_next(incoming)
+        handler = routes.posts.get(incoming.target.partition("?")[0])
+        if handler is None:
+            return await call_next(incoming)
+        rejection = await limits.enter_body(incoming.client)
+        if rejection is not None:
+            return rejection
+        try:
+            most, seconds = handler.largest_body, handler.body_deadline
+            incoming.body = await body_of(incoming.request, most, seconds)
+        except EarlyResponse as early:
+            return early.response
+        finally:
+            limits.leave_body(incoming.client)
+        return await call_next(incoming)
+
+    return received
+
+
 def concurrency_limit(limits: ClientLimits) -> Middleware:
     """Limit the number of requests in progress, and of those that wait for archives.
 
@@ -376,8 +402,7 @@ def other_methods(routes: Routes) -> Middleware:
             return not_allowed
         post = ClientRequest("POST", mark + query, request.headers, context=incoming.context)
         try:
-            body = await body_of(request, handler.largest_body, handler.body_deadline)
-            return await handler(post, body)
+            return await handler(post, incoming.body)
         except EarlyResponse as early:
             return early.response
 

@@ -57,6 +57,7 @@ class ProcessState:
             self._upstream,
             frozenset(entry.id for entry in config.remote),
             self.connections.make_room,
+            self._bodies,
         )
 
     def _limit_requests(self, capacity: Capacity) -> None:
@@ -64,6 +65,7 @@ class ProcessState:
         self._upstream = UpstreamLimit(capacity)
         # The queue is for the time until a response that makes no progress has ended.
         self._streams = ConcurrencyLimit(capacity)
+        self._bodies = ConcurrencyLimit(capacity)
 
     def limit_connections(self, config: Config) -> None:
         """Limit connections as configured, and by the number of files that may be open."""
@@ -89,6 +91,7 @@ class ProcessState:
             "waiting": upstream.in_flight,
             "queued": self._concurrency.queued + upstream.queued + self._streams.queued,
             "streams": self._streams.in_flight,
+            "receiving": self._bodies.in_flight,
             "stalled": len(self.connections.progress),
             "overloaded": float(condition.overloaded),
             "lists_full": float(condition.lists_full),

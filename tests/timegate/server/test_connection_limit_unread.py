@@ -224,3 +224,31 @@ async def test_unread_batches_leave_the_places_of_other_requests(tmp_path: Path)
     assert "timegate_lists_full 1.0" in metrics
     assert "timegate_streams 4.0" in metrics
     assert answered.status == 302
+
+
+async def test_a_body_that_does_not_arrive_holds_no_place_of_the_requests() -> None:
+    concurrency = ConcurrencyLimit(Capacity(in_flight=1, queue=0))
+    bodies = ConcurrencyLimit(Capacity(in_flight=2, queue=0))
+
+    limits = ClientLimits(concurrency, exempt=LOOPBACK, bodies=bodies)
+    async with served(Routed(), limits, ConnectionLimit()) as site:
+        with ExitStack() as clients:
+            for _ in range(2):
+                clients.enter_context(await half_sent(site))
+            await until(lambda: bodies.in_flight == 2)
+            short = await site.ask("/short")
+            post = await site.ask("/resolve", method="POST", body=b"x")
+
+    assert (short.status, post.status) == (200, 503)
+    assert concurrency.in_flight == 0
+
+
+async def half_sent(site: Site) -> socket.socket:
+    """Send a request with half of its body."""
+    client = socket.socket()
+    client.setblocking(False)  # noqa: FBT003 -- its only parameter
+    loop = asyncio.get_running_loop()
+    await loop.sock_connect(client, ("127.0.0.1", site.port))
+    head = b"POST /resolve HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345"
+    await loop.sock_sendall(client, head)
+    return client
