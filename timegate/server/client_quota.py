@@ -190,6 +190,7 @@ _LISTS: Final = ("/timemap/", "/cdx")
 _DETAILS: Final = {
     "full": "the server is handling as many requests as it can; try again shortly",
     "share": "you have too many requests in progress; wait for their responses",
+    "archive": "too many requests wait for the archives of this one; try again shortly",
     "cold": (
         "you have used up your quota of requests to public archives; cached answers are still "
         "available, everything else in {wait} seconds"
@@ -270,13 +271,14 @@ class ClientLimits:
         self, response: Response | StreamingResponse, places: RequestPlaces
     ) -> Response | StreamingResponse:
         """Return *response*, or the rejection where it failed for lack of a place."""
-        for _ in places.busy:
-            self.count("archive")
-        if places.rejection is None:
+        rejection = places.rejection
+        if places.busy and not places.waited:
+            rejection = rejection or Rejection("archive")
+        if rejection is None:
             return response
         if isinstance(response, StreamingResponse) or response.status < 500:
             return response
-        return self._rejected(places.rejection, _copied(response, "Vary", "Link"))
+        return self._rejected(rejection, _copied(response, "Vary", "Link"))
 
     async def enter_stream(self, client: Client, target: str) -> Response | None:
         """Start to send a long response; return the rejection if it may not start."""

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
-Reason = Literal["full", "share"]
+Reason = Literal["full", "share", "archive"]
 _RECENTLY: Final = 5.0
 """Seconds for which a rejection counts as overload: readiness probes come every few seconds."""
 EXEMPT: Final = ""
@@ -41,7 +41,11 @@ class Capacity:
 
 
 class Rejection(NamedTuple):
-    """Why a request is rejected: the server is full, or its client has used its share."""
+    """Why a request is rejected.
+
+    The server is full, the client has used its share, or too many requests wait for the
+    archives that are needed.
+    """
 
     reason: Reason
     retry_after: int = 1
@@ -228,6 +232,7 @@ class RequestPlaces:
         "_working",
         "busy",
         "rejection",
+        "waited",
     )
 
     def __init__(
@@ -259,6 +264,8 @@ class RequestPlaces:
         """Why the request may not wait for archives; None if it may, or has not tried."""
         self.busy: set[str] = set()
         """Archives that were not queried, because too many requests wait for them."""
+        self.waited = False
+        """Whether the request has waited for any archive."""
 
     def is_remote(self, archive: str) -> bool:
         """Whether waiting for *archive* takes a place."""
@@ -284,6 +291,7 @@ class RequestPlaces:
         if not self._limit.begin(archive):
             self.busy.add(archive)
             return False
+        self.waited = True
         self._archives[archive] += 1
         return True
 

@@ -71,6 +71,9 @@ class ProgressRule:
     """Seconds."""
     soon: float = 2.0
     """Seconds without progress after which a response may be ended to make room."""
+    room_every: float = 0.2
+    """Seconds between two responses that are ended to make room. Otherwise a flood of requests
+    for lists, which nobody reads, would keep the processor busy with new ones."""
     every: float = 1.0
     """Seconds between two looks at all connections."""
 
@@ -160,12 +163,17 @@ class ConnectionLimit:
     progress: Progress[asyncio.Transport] = field(default_factory=Progress)
     """The connections that have octets to send."""
     _clients: Counter[str] = field(default_factory=Counter)
+    _made_room: float = float("-inf")
 
     def make_room(self) -> bool:
         """End the response that has made no progress for longest; False if there is none."""
-        stalled = self.progress.most_stalled(asyncio.get_running_loop().time())
+        now = asyncio.get_running_loop().time()
+        if now < self._made_room + self.progress.rule.room_every:
+            return False
+        stalled = self.progress.most_stalled(now)
         if stalled is None:
             return False
+        self._made_room = now
         self.end(stalled, "stalled")
         return True
 

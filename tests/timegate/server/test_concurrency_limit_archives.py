@@ -80,6 +80,10 @@ class Served:
         pwid = f"urn:pwid:{archive}.example:2010-01-22T11:20:29Z:page:http://x.org/{number}"
         return await self.site.ask(f"/resolve/{pwid}?precision=archive")
 
+    async def any(self, number: int) -> Seen:
+        """Ask for a new page of any archive."""
+        return await self.site.ask(f"/timegate/http://y.org/{number}", DATE)
+
 
 @asynccontextmanager
 async def served(folder: Path) -> AsyncIterator[Served]:
@@ -102,6 +106,7 @@ async def test_an_archive_that_hangs_does_not_take_the_places_of_others(tmp_path
         stuck = [group.create_task(server.cold("dead", n)) for n in range(5 * IN_FLIGHT)]
         await until(lambda: server.process.gauges()["waiting"] == IN_FLIGHT)
         healthy = [await server.cold("alive", n) for n in range(10)]
+        together = [(await server.any(n)).status for n in range(10)]
         meanwhile = server.process.gauges()
         ready = json.loads((await server.site.ask("/readyz")).body)
 
@@ -110,8 +115,9 @@ async def test_an_archive_that_hangs_does_not_take_the_places_of_others(tmp_path
     assert meanwhile["waiting"] == IN_FLIGHT
     assert ready["overloaded"] is False
     statuses = [task.result().status for task in stuck]
-    # Those that waited, and those for which there was no place: unknown, not refused.
-    assert sorted(set(statuses)) == [502, 504]
+    # Those for which there was no place, and those that waited.
+    assert sorted(set(statuses)) == [503, 504]
+    assert sorted(set(together)) == [302]
 
 
 async def test_when_all_places_are_taken_cached_answers_are_given_and_readyz_says_so(
