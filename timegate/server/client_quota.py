@@ -255,7 +255,7 @@ class ClientLimits:
 
     def _no_room(self) -> bool:
         """Whether no long response could be sent; tries to make room for one."""
-        return self.streams is not None and self.streams.overloaded and not self.make_room()
+        return self.streams is not None and self.streams.free <= 0 and not self.make_room()
 
     def places(self, client: Client, target: str, *, patient: bool) -> RequestPlaces | None:
         """Return the places of a request that has entered; its end is `RequestPlaces.answered`.

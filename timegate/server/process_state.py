@@ -4,6 +4,8 @@ Connections and requests in progress stay counted, and used quotas of clients st
 """
 
 import asyncio
+from dataclasses import replace
+from typing import Final
 
 from timegate.access.networks import Networks, Restrictions
 from timegate.config import Config
@@ -13,6 +15,9 @@ from timegate.observability.metrics import Metrics
 from timegate.server.client_quota import ClientAddresses, ClientLimits, ClientQuotas
 from timegate.server.concurrency_limit import Capacity, ConcurrencyLimit, UpstreamLimit
 from timegate.server.connection_limit import ConnectionLimit, files_allow
+
+_QUEUED_RESPONSES: Final = 8
+"""Long responses that wait to be sent: all work for them has been done."""
 
 
 class ProcessState:
@@ -63,8 +68,9 @@ class ProcessState:
     def _limit_requests(self, capacity: Capacity) -> None:
         self._concurrency = ConcurrencyLimit(capacity)
         self._upstream = UpstreamLimit(capacity)
-        # The queue is for the time until a response that makes no progress has ended.
-        self._streams = ConcurrencyLimit(capacity)
+        # They last long. The queue is for the time until one without progress has ended.
+        queue = min(capacity.queue, _QUEUED_RESPONSES)
+        self._streams = ConcurrencyLimit(replace(capacity, queue=queue))
         self._bodies = ConcurrencyLimit(capacity)
 
     def limit_connections(self, config: Config) -> None:
