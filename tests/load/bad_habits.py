@@ -27,7 +27,7 @@ _PAGE: Final = "http://www.example.org/list"
 _BYTES: Final = "http://www.example.org/bytes"
 _AT_ONCE: Final = 3
 """Clients that hang up together, ten times a second: 300 in ten seconds."""
-_SETTLING: Final = 10.0
+_SETTLING: Final = 14.0
 """Seconds; unread responses are ended after 20."""
 _numbers: Final = count()
 
@@ -130,7 +130,7 @@ async def _settled(port: int) -> None:
     while quick < 5 and time.monotonic() < until:
         await asyncio.sleep(0.2)
         answer = await Client(port).ask("/healthz")
-        quick = quick + 1 if answer.seconds < 0.1 else 0
+        quick = quick + 1 if answer.seconds < 0.03 else 0
 
 
 @asynccontextmanager
@@ -153,7 +153,7 @@ async def _normal(server: TimeGate, seconds: int) -> list[Answer]:
 
 async def bad_habits(rig: Rig) -> None:
     """300 clients of each habit on each kind of route, and a normal client."""
-    seconds = rig.scaled(5, 1)
+    seconds = rig.scaled(5, 3)
     with archives(2, rig.folder) as farm:
         farm.behave([0], length=3000, size=1_000_000, seconds=0.05)
         farm.behave([1], seconds=0.05)
