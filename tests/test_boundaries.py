@@ -373,6 +373,14 @@ BOUNDARIES: Mapping[str, Scenario | str] = {
         "tests/timegate/batch/test_run.py "
         "test_an_unexpected_exception_affects_only_its_own_item"
     ),
+    "timegate/server/running.py __call__": (
+        "tests/timegate/server/test_running_reload.py "
+        "test_any_broken_configuration_keeps_the_old_one"
+    ),
+    "timegate/server/workers.py __call__": (
+        "tests/timegate/server/test_workers.py "
+        "test_a_faulty_configuration_leaves_the_file_of_rate_limits_as_it_is"
+    ),
     "timegate/endpoints/resolve.py _line": (
         "tests/timegate/endpoints/test_resolve.py "
         "test_an_exception_in_a_line_affects_only_its_row"

@@ -217,8 +217,10 @@ def supervise(config: Config, options: Sequence[str], reread: Callable[[], Confi
         shared = ["--host", listen.host, "--port", str(port), "--rate-limits", str(path)]
         renew = SharedRateLimits(path, config.remote, lambda: reread().remote)
         workers = Workers(listen.workers, ["serve", *shared, *options], Path(folder), renew)
-        workers.wait_until_listening()
-        announce(config, address_of(listen.host, port), worker=False)
+        workers.obey_signals()
+        workers.start()
+        if workers.wait_until_listening():
+            announce(config, address_of(listen.host, port), worker=False)
         return workers.watch()
 
 

@@ -29,6 +29,7 @@ from timegate import Gate
 from timegate.app import CoreState, build_core, build_server
 from timegate.config import Config
 from timegate.core import Core
+from timegate.server.connection_limit import ServerConnection
 from timegate.server.middleware import Dispatch
 from timegate.server.process_state import ProcessState
 from timegate.upstream.rate_limit import LocalRateLimiter
@@ -335,6 +336,18 @@ class _Writer:
     async def drain(self) -> None: ...
 
 
+class _Connection(ServerConnection):
+    """A connection without a socket: only what a request looks at."""
+
+    peername = ("127.0.0.1", 1)
+    ssl_context = None
+    sockname = None
+
+    def __init__(self, **parts: object) -> None:
+        for name, part in parts.items():
+            setattr(self, name, part)
+
+
 def _request(
     method: str, target: str, headers: Mapping[str, str], body: bytes | None, writer: _Writer
 ) -> web.BaseRequest:
@@ -359,12 +372,9 @@ def _request(
         is_closing=lambda: False,
         abort=lambda: None,
     )
-    protocol = SimpleNamespace(
+    protocol = _Connection(
         transport=transport,
         writer=writer,
-        peername=("127.0.0.1", 1),
-        ssl_context=None,
-        sockname=None,
         pause_reading=lambda **_: None,
         resume_reading=lambda **_: None,
         _reading_paused=False,

@@ -70,6 +70,8 @@ def memgator(path: Path | None) -> tuple[ArchiveEntry, ...]:
         return tuple(map(_with_home_limits, from_memgator(path.read_text(), str(path))))
     except OSError as error:
         raise BadConfig(f"{path}: cannot be read: {error.strerror}") from error
+    except RecursionError as error:
+        raise BadConfig(f"{path}: too many nested brackets") from error
     except ValueError as error:
         raise BadConfig(str(error)) from error
 

@@ -39,6 +39,8 @@ def _table(path: Path) -> dict[str, object]:
         raise BadConfig(f"{path}: cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadConfig(f"{path}: not TOML: {error}") from error
+    except RecursionError as error:
+        raise BadConfig(f"{path}: too many nested brackets") from error
 
 
 def _overlaid(table: dict[str, object]) -> dict[str, object]:

@@ -68,7 +68,9 @@ class LimitsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     in_flight: Count = 256
-    """Requests that are processed at once; one client gets at most three quarters."""
+    """Requests that are processed at once; one client gets at most three quarters. As many
+    long responses may be sent at once, and as many requests may wait for one archive, twice as
+    many for all."""
     queue: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 64
     """Requests that wait in the queue; clients with the fewest requests under way come
     first."""

@@ -75,8 +75,18 @@ class Metrics:
         self._gauges = {
             "in_flight": self._gauge("timegate_in_flight", "Requests under way"),
             "queued": self._gauge("timegate_queued", "Requests that wait to be processed"),
-            "streams": self._gauge(
-                "timegate_streams", "Streamed responses that are being sent"
+            "waiting": self._gauge(
+                "timegate_waiting_for_archives", "Requests that wait for remote archives"
+            ),
+            "streams": self._gauge("timegate_streams", "Long responses that are being sent"),
+            "receiving": self._gauge(
+                "timegate_receiving", "Bodies of requests that are being received"
+            ),
+            "stalled": self._gauge(
+                "timegate_unread", "Connections whose clients have not taken all of a response"
+            ),
+            "lists_full": self._gauge(
+                "timegate_lists_full", "Workers that would refuse long responses"
             ),
             "overloaded": self._gauge(
                 "timegate_overloaded", "Workers that would refuse new requests"

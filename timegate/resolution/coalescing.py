@@ -1,15 +1,23 @@
 """Coalescing: identical questions to an archive are asked once, however many clients wait.
 
-A question in progress belongs to the `Coalescer`, not to the client that asked first: clients
-come and go, the answer is cached. A question ends by itself after `patience` seconds. An
-unforeseen exception ends at the `Containment` around each question: it becomes an `Internal`
-error of that archive, and the answers of the other archives are used.
+A question in progress belongs to the `Coalescer`, not to the client that asked first. It ends
+when the last search that waits for it is cancelled, because its client has disconnected. If a
+search ends with a result instead, its questions continue for up to `patience` seconds, to fill
+the cache. An unforeseen exception ends at the `Containment` around each question: it becomes an
+`Internal` error of that archive, and the answers of the other archives are used.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Final, Protocol, Self
 
@@ -182,6 +190,16 @@ class NoReplicas:
         """Do nothing."""
 
 
+@dataclass(slots=True)
+class _Asked:
+    """A question in progress."""
+
+    question: Question
+    timer: asyncio.TimerHandle
+    searches: int = 0
+    """Searches that asked it and were not cancelled."""
+
+
 class Coalescer:
     """Asks archives. Use as a context manager: its end cancels questions in progress."""
 
@@ -216,6 +234,7 @@ class Coalescer:
         """Archives and URLs of which a memento was found."""
         self._starts = FairTurns(_STARTS_PER_TURN)
         self._in_progress: dict[Question, asyncio.Task[Attempt]] = {}
+        self._asked: dict[asyncio.Task[Attempt], _Asked] = {}
         self._overdue: set[Question] = set()
 
     async def __aenter__(self) -> Self:
@@ -256,17 +275,32 @@ class Coalescer:
             self._in_progress[question] = task
             # A timer of its own: `asyncio.timeout` costs several times as much.
             timer = loop.call_later(self._patience, self._give_up, question)
-            task.add_done_callback(lambda _: self._done(question, timer))
+            self._asked[task] = _Asked(question, timer)
+            task.add_done_callback(self._done)
+        self._asked[task].searches += 1
         return task
+
+    def abandon(self, tasks: "Iterable[asyncio.Task[Attempt]]") -> None:
+        """End the questions of a cancelled search, except those that other searches asked."""
+        for task in tasks:
+            asked = self._asked.get(task)
+            if asked is not None:
+                asked.searches -= 1
+                if not asked.searches:
+                    # At once, so that no new search joins it.
+                    self._done(task)
+                    task.cancel()
 
     def _give_up(self, question: Question) -> None:
         self._overdue.add(question)
         self._in_progress[question].cancel()
 
-    def _done(self, question: Question, timer: asyncio.TimerHandle) -> None:
-        timer.cancel()
-        self._in_progress.pop(question, None)
-        self._overdue.discard(question)
+    def _done(self, task: "asyncio.Task[Attempt]") -> None:
+        asked = self._asked.pop(task, None)
+        if asked is not None:
+            asked.timer.cancel()
+            self._in_progress.pop(asked.question, None)
+            self._overdue.discard(asked.question)
 
     async def _answer(
         self,
@@ -275,8 +309,11 @@ class Coalescer:
         variant: Rule | None,
         direct: AtReplayAddress | None,
     ) -> Attempt:
-        if context.redis_time is not None:
-            context = replace(context, redis_time=context.redis_time.branch())
+        redis_time = context.redis_time
+        if redis_time is not None:
+            redis_time = redis_time.branch()
+        # The places belong to the searches that wait: the question may outlive them.
+        context = replace(context, redis_time=redis_time, places=None)
         try:
             return await self._attempt(question, context, variant, direct)
         finally:

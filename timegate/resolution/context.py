@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from archives.errors import Resting
+from archives.errors import Queued, Resting
 from archives.source import Fetcher, Reply, Request
 
 MOST_REQUESTS: Final = 200
@@ -175,6 +175,59 @@ class Quota(Protocol):
         ...
 
 
+class Places(Protocol):
+    """The places of a request that waits for remote archives: one in all, and for each."""
+
+    def is_remote(self, archive: str) -> bool:
+        """Whether waiting for *archive* takes a place."""
+        ...
+
+    async def enter(self) -> bool:
+        """Take the place of the request; after True, `leave` must follow."""
+        ...
+
+    def leave(self) -> None:
+        """Stop waiting."""
+        ...
+
+    def begin(self, archive: str) -> bool:
+        """Wait for *archive*; after True, `end` must follow."""
+        ...
+
+    def end(self, archive: str) -> None:
+        """Stop waiting for *archive*."""
+        ...
+
+
+def busy(archive: str, url: str) -> Queued:
+    """Return the error of an archive that has no place for another waiting request."""
+    return Queued(archive, url, "too many requests are waiting for it", 1.0)
+
+
+def placed(fetch: Fetcher, archive: str, places: Places | None) -> Fetcher:
+    """Return *fetch*, whose requests take places; *fetch* itself where none are needed."""
+    if places is None or not places.is_remote(archive):
+        return fetch
+    of_request = places
+
+    @asynccontextmanager
+    async def waiting(request: Request) -> AsyncGenerator[Reply]:
+        if not await of_request.enter():
+            raise busy(archive, request.url)
+        try:
+            if not of_request.begin(archive):
+                raise busy(archive, request.url)
+            try:
+                async with fetch(request) as reply:
+                    yield reply
+            finally:
+                of_request.end(archive)
+        finally:
+            of_request.leave()
+
+    return waiting
+
+
 @dataclass(frozen=True, slots=True)
 class RequestContext:
     """The limits and rights of one request."""
@@ -191,6 +244,8 @@ class RequestContext:
     """Seconds that may be spent waiting for Redis; None for the limits of single commands."""
     blocked: list[str] | None = None
     """Collects the URLs that the blocklist stopped; None if the caller does not need them."""
+    places: Places | None = None
+    """The places for waiting for archives; None for no limit."""
 
 
 UNLIMITED: Final = RequestContext()

@@ -5,7 +5,10 @@ archive that the reference names; then all others. The next group starts when th
 has answered without an exact memento; while that group is slow, one archive of the next group
 starts at a time. An exact memento ends the search. At the soft deadline the best memento so far
 is the result, at the hard one whatever there is. Questions in progress continue, and the
-`Coalescer` caches their answers.
+`Coalescer` caches their answers; if the search is cancelled, they end as well.
+
+A search that waits for remote archives has places for it (`RequestContext.places`). Archives
+for which there is no place are not queried, and count as unanswered.
 """
 
 import asyncio
@@ -15,7 +18,7 @@ from typing import Final, NamedTuple
 
 from archives.errors import ArchiveError, Unreachable
 from timegate.resolution.coalescing import AnswerMemory, Coalescer
-from timegate.resolution.context import RequestContext
+from timegate.resolution.context import RequestContext, busy
 from timegate.resolution.model import (
     Attempt,
     CachedAnswer,
@@ -124,6 +127,8 @@ class Search:
         """Archives of the groups that were started as a whole."""
         self._pending: dict[asyncio.Task[Attempt], _Question] = {}
         self._next_start = 0.0
+        self._placed = False
+        """Whether the search has a place for waiting for remote archives."""
 
     @property
     def _variants(self) -> VariantQuestions:
@@ -138,6 +143,15 @@ class Search:
         Then the best memento is verified; if it is not what the archive promised, the search
         goes on. *old*: there is a stale memento, so the search may end earlier.
         """
+        try:
+            await self._run(deadlines, old=old)
+        except asyncio.CancelledError:
+            self._coalescer.abandon(self._pending)
+            raise
+        finally:
+            self._give_places_back()
+
+    async def _run(self, deadlines: Deadlines, *, old: bool) -> None:
         began = self._now()
         while True:
             await self._query_archives(began, deadlines, old=old)
@@ -148,7 +162,7 @@ class Search:
         if not self._ended:
             await self._ask_named_for_variants()
         while not self._ended:
-            self._start_more()
+            await self._start_more()
             if not self._pending and not await self._ask_all_for_variants():
                 return
             give_up = began + deadlines.give_up(copy=self._has_memento(), old=old)
@@ -159,6 +173,8 @@ class Search:
 
     async def _is_refuted(self, began: float, deadlines: Deadlines) -> bool:
         """Verify the best memento; return whether the search is to go on for a better one."""
+        if self._selection.has_more_to_check(self._attempts):
+            await self._take_place(self._plan.order)
         while await self._selection.check_best(self._attempts, began + deadlines.hard):
             self._collect()
             self._ended = any(map(self._selection.ends_search, self._attempts))
@@ -195,18 +211,46 @@ class Search:
     def _has_memento(self) -> bool:
         return any(map(self._selection.names_memento, self._attempts))
 
-    def _start_more(self) -> None:
+    async def _start_more(self) -> None:
         """Start the next group; while the last one is slow, one archive of it at a time."""
-        if not self._groups:
-            return
-        if not any(question.archive in self._current for question in self._pending.values()):
+        while self._groups and not self._is_waiting():
+            await self._take_place(self._groups[0])
             self._current.update(self._groups[0])
             self._start(self._groups.pop(0))
             self._next_start = self._now() + PATIENCE
-        elif self._now() >= self._next_start:
+        if self._groups and self._now() >= self._next_start:
+            await self._take_place(self._groups[0][:1])
             self._start([self._groups[0].pop(0)])
             self._groups = [group for group in self._groups if group]
             self._next_start = self._now() + STAGGER
+
+    def _is_waiting(self) -> bool:
+        """Whether an archive of the groups that were started as a whole has not answered."""
+        return any(question.archive in self._current for question in self._pending.values())
+
+    async def _take_place(self, archives: Sequence[str]) -> None:
+        """Take a place before the first question to a remote archive."""
+        places = self._context.places
+        if places is not None and not self._placed and any(map(places.is_remote, archives)):
+            self._placed = await places.enter()
+
+    def _may_wait_for(self, archive: str) -> bool:
+        places = self._context.places
+        if places is None or not places.is_remote(archive):
+            return True
+        return self._placed and places.begin(archive)
+
+    def _waited_for(self, archive: str) -> None:
+        places = self._context.places
+        if places is not None and places.is_remote(archive):
+            places.end(archive)
+
+    def _give_places_back(self) -> None:
+        places = self._context.places
+        if places is not None and self._placed:
+            for question in self._pending.values():
+                self._waited_for(question.archive)
+            places.leave()
 
     async def _ask_named_for_variants(self) -> None:
         """Ask the named archive for URL variants as soon as it lacks the URL itself (S-7)."""
@@ -215,7 +259,7 @@ class Search:
         named = [archive for archive in self._absent() if archive == self._query.archive]
         await self._recall_variants(named)
         holding = {attempt.archive for attempt, _ in found(self._attempts)}
-        self._start_variants([archive for archive in named if archive not in holding])
+        await self._start_variants([archive for archive in named if archive not in holding])
 
     async def _ask_all_for_variants(self) -> bool:
         """Ask for URL variants if no archive holds the URL itself; False if none are left."""
@@ -223,10 +267,11 @@ class Search:
             return False
         absent = self._absent()
         await self._recall_variants(absent)
-        return not self._has_memento() and self._start_variants(absent)
+        return not self._has_memento() and await self._start_variants(absent)
 
-    def _start_variants(self, archives: Sequence[str]) -> bool:
+    async def _start_variants(self, archives: Sequence[str]) -> bool:
         questions = self._variants.take(archives)
+        await self._take_place([archive for archive, _ in questions])
         for archive, variant in questions:
             self._start([archive], variant)
         return bool(questions)
@@ -258,14 +303,19 @@ class Search:
         return [archive for archive in self._plan.order if archive in absent]
 
     def _start(self, archives: Sequence[str], variant: UrlVariant | None = None) -> None:
+        url = self._query.original if variant is None else variant.url
+        rule = None if variant is None else variant.rule
         for archive in archives:
+            if not self._may_wait_for(archive):
+                self._take(Attempt(archive, busy(archive, url), 0.0, url, rule))
+                continue
             task = self._coalescer.ask(
                 archive,
-                self._query.original if variant is None else variant.url,
+                url,
                 self._query.at,
                 self._context,
                 direction=self._preferences.direction,
-                variant=None if variant is None else variant.rule,
+                variant=rule,
                 at_replay_address=self._selection.verifies and archive == self._query.archive,
             )
             self._pending[task] = _Question(archive, variant, self._now())
@@ -284,7 +334,8 @@ class Search:
 
     def _take_all(self, done: Collection[asyncio.Task[Attempt]]) -> None:
         for task in done:
-            variant = self._pending.pop(task).variant
+            archive, variant, _ = self._pending.pop(task)
+            self._waited_for(archive)
             rule = None if variant is None else variant.rule
             attempt = task.result()
             # The question may have been started by a search in which the URL is a variant.

@@ -86,6 +86,10 @@ class MementoSelection:
         """Whether *attempt* names a memento that can be had, as far as known."""
         return any(not each.unchecked for each in self._candidates(attempt))
 
+    def has_more_to_check(self, attempts: Iterable[Attempt]) -> bool:
+        """Whether `check_best` has a memento to request."""
+        return self._verifier is not None and self._next_to_check(attempts) is not None
+
     async def check_best(self, attempts: Iterable[Attempt], until: float) -> bool:
         """Request the best memento if it is only promised; False if nothing is to be checked.
 

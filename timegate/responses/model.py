@@ -73,11 +73,11 @@ class StreamingResponse:
     status: int
     headers: Mapping[str, str]
     chunks: AsyncGenerator[bytes, None]
-    most_idle: float | None = None
-    """Seconds without progress after which sending ends; None for the usual rule."""
-    in_progress: bool = False
-    """Whether the request counts as in progress until the body is sent: the lines of a batch
-    are resolved while the response is sent."""
+
+    @property
+    def is_event_stream(self) -> bool:
+        """Whether the body consists of server-sent events, with pauses of any length."""
+        return self.headers.get("Content-Type") == "text/event-stream"
 
 
 class EarlyResponse(Exception):

@@ -11,7 +11,7 @@ import asyncio
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, NamedTuple, Protocol
@@ -23,7 +23,13 @@ from timegate.access.networks import UNKNOWN, Networks, Restrictions, household,
 from timegate.event_loop import FairTurns
 from timegate.responses.model import Response, StreamingResponse
 from timegate.responses.problems import problem
-from timegate.server.concurrency_limit import EXEMPT, ConcurrencyLimit, Rejection
+from timegate.server.concurrency_limit import (
+    EXEMPT,
+    ConcurrencyLimit,
+    Rejection,
+    RequestPlaces,
+    UpstreamLimit,
+)
 
 _MOST_CLIENTS: Final = 65_536
 """Some 10 MB. A client that is evicted starts again with a full quota."""
@@ -184,6 +190,7 @@ _LISTS: Final = ("/timemap/", "/cdx")
 _DETAILS: Final = {
     "full": "the server is handling as many requests as it can; try again shortly",
     "share": "you have too many requests in progress; wait for their responses",
+    "archive": "too many requests wait for the archives of this one; try again shortly",
     "cold": (
         "you have used up your quota of requests to public archives; cached answers are still "
         "available, everything else in {wait} seconds"
@@ -211,9 +218,17 @@ class ClientLimits:
     """Counts a rejected request by its reason."""
     restrictions: Restrictions = field(default_factory=Restrictions)
     streams: ConcurrencyLimit | None = None
-    """Limits the streaming responses that are being sent."""
+    """Limits the long responses that are being sent."""
     blocked_status: int = 451
     base_url: str = ""
+    upstream: UpstreamLimit | None = None
+    """Limits the requests that wait for remote archives."""
+    remote: frozenset[str] = frozenset()
+    """The remote archives."""
+    make_room: Callable[[], bool] = lambda: False
+    """Ends a response that makes no progress, for a new one; False if there is none."""
+    bodies: ConcurrencyLimit | None = None
+    """Limits the bodies of requests that are being received."""
     starts: FairTurns = field(default_factory=lambda: FairTurns(_STARTS_PER_TURN))
 
     def client(self, request: web.BaseRequest) -> Client:
@@ -227,7 +242,7 @@ class ClientLimits:
         """Start a request; return the rejection if it may not start, else `leave` follows."""
         if self.concurrency is None or _is_unlimited(target):
             return None
-        if self.streams is not None and self.streams.overloaded and target.startswith(_LISTS):
+        if target.startswith(_LISTS) and self._no_room():
             return self._rejected(Rejection("full"))
         await self.starts.enter()
         rejection = await self.concurrency.enter(client.key)
@@ -238,17 +253,56 @@ class ClientLimits:
         if self.concurrency is not None and not _is_unlimited(target):
             self.concurrency.leave(client.key)
 
+    def _no_room(self) -> bool:
+        """Whether no long response could be sent; tries to make room for one."""
+        return self.streams is not None and self.streams.free <= 0 and not self.make_room()
+
+    def places(self, client: Client, target: str, *, patient: bool) -> RequestPlaces | None:
+        """Return the places of a request that has entered; its end is `RequestPlaces.answered`.
+
+        None if there is no limit: then `leave` ends the request.
+        """
+        if self.upstream is None or _is_unlimited(target):
+            return None
+        leave = partial(self.leave, client, target)
+        return RequestPlaces(self.upstream, client.key, self.remote, leave, patient=patient)
+
+    def within_places(
+        self, response: Response | StreamingResponse, places: RequestPlaces
+    ) -> Response | StreamingResponse:
+        """Return *response*, or the rejection where it failed for lack of a place."""
+        rejection = places.rejection
+        if places.busy and not places.waited:
+            rejection = rejection or Rejection("archive")
+        if rejection is None:
+            return response
+        if isinstance(response, StreamingResponse) or response.status < 500:
+            return response
+        return self._rejected(rejection, _copied(response, "Vary", "Link"))
+
     async def enter_stream(self, client: Client, target: str) -> Response | None:
-        """Start to stream a response; return the rejection if it may not start."""
+        """Start to send a long response; return the rejection if it may not start."""
         if self.streams is None or _is_unlimited(target):
             return None
+        if self.streams.free <= 0:
+            self.make_room()
         rejection = await self.streams.enter(client.key)
         return None if rejection is None else self._rejected(rejection)
 
     def leave_stream(self, client: Client, target: str) -> None:
-        """End the streaming of a response."""
+        """End the sending of a long response."""
         if self.streams is not None and not _is_unlimited(target):
             self.streams.leave(client.key)
+
+    async def enter_body(self, client: Client) -> Response | None:
+        """Start to receive a body; return the rejection if it may not start."""
+        rejection = None if self.bodies is None else await self.bodies.enter(client.key)
+        return None if rejection is None else self._rejected(rejection)
+
+    def leave_body(self, client: Client) -> None:
+        """End the receiving of a body."""
+        if self.bodies is not None:
+            self.bodies.leave(client.key)
 
     def quota(self, client: Client, *, patient: bool) -> ClientQuota | None:
         """Return the quota of *client* for one request; None for no limit.
@@ -300,13 +354,15 @@ class ClientLimits:
         caching = ", ".join(filter(None, ("private", caching)))
         return replace(response, headers={**response.headers, "Cache-Control": caching})
 
-    def _rejected(self, rejection: Rejection) -> Response:
+    def _rejected(
+        self, rejection: Rejection, headers: Mapping[str, str] | None = None
+    ) -> Response:
         self.count(rejection.reason)
         return problem(
             429 if rejection.reason == "share" else 503,
             "too-busy",
             _DETAILS[rejection.reason],
-            headers={"Retry-After": str(rejection.retry_after)},
+            headers={**(headers or {}), "Retry-After": str(rejection.retry_after)},
         )
 
 

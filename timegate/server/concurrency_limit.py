@@ -4,14 +4,19 @@ The number of requests at once is limited, not their rate: some are in flight, a
 waits, and the rest is rejected at once (R-16). Clients share the limit fairly: the next place
 goes to the client with the fewest requests in flight, and a client that fills the queue loses
 its last place there to clients with fewer. No I/O; only the timers of waiting requests.
+
+A request that waits for remote archives has a place of its own kind (`UpstreamLimit`), and
+gives back its place among the working requests. So cached and local answers are never rejected
+because archives are slow, and an archive that hangs leaves places for the others.
 """
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
-Reason = Literal["full", "share"]
+Reason = Literal["full", "share", "archive"]
 _RECENTLY: Final = 5.0
 """Seconds for which a rejection counts as overload: readiness probes come every few seconds."""
 EXEMPT: Final = ""
@@ -26,15 +31,21 @@ class Capacity:
     queue: int = 64
     wait: float = 0.5
     """Seconds that a request may wait in the queue."""
+    per_client: int | None = None
+    """Requests of one client in flight; None for three quarters of all."""
 
     @property
     def share(self) -> int:
         """Requests of one client in flight, even if there are no other clients."""
-        return max(1, self.in_flight * 3 // 4)
+        return self.per_client or max(1, self.in_flight * 3 // 4)
 
 
 class Rejection(NamedTuple):
-    """Why a request is rejected: the server is full, or its client has used its share."""
+    """Why a request is rejected.
+
+    The server is full, the client has used its share, or too many requests wait for the
+    archives that are needed.
+    """
 
     reason: Reason
     retry_after: int = 1
@@ -55,6 +66,11 @@ class ConcurrencyLimit:
         self._last_start = 0.0
         self._last_timeout = float("-inf")
         """When a request was last rejected after waiting."""
+
+    @property
+    def free(self) -> int:
+        """Places that are not taken."""
+        return self._capacity.in_flight - self.in_flight
 
     @property
     def overloaded(self) -> bool:
@@ -163,3 +179,159 @@ class ConcurrencyLimit:
         held = self._busy.get(client, 0) + len(self._waiting.get(client, ()))
         greedy = clients > 1 and held > max(1, self._capacity.in_flight // clients)
         return Rejection("share" if greedy and client != EXEMPT else "full")
+
+
+class UpstreamLimit:
+    """Limits the requests that wait for remote archives, in all and for each archive.
+
+    Another request may wait for an archive while fewer requests wait for it than there are free
+    places. So one archive that hangs takes half of the places at most, two take a third each,
+    and some always remain for requests that wait for other archives.
+    """
+
+    def __init__(self, capacity: Capacity | None = None) -> None:
+        """Let ``capacity.in_flight`` requests wait for one archive, twice as many in all."""
+        capacity = capacity or Capacity()
+        self.requests = ConcurrencyLimit(
+            Capacity(2 * capacity.in_flight, capacity.queue, capacity.wait, capacity.share)
+        )
+        self._waiting: Counter[str] = Counter()
+
+    def begin(self, archive: str) -> bool:
+        """Let a request with a place wait for *archive*; False if it must not."""
+        if self._waiting[archive] >= self.requests.free:
+            return False
+        self._waiting[archive] += 1
+        return True
+
+    def end(self, archive: str, times: int = 1) -> None:
+        """Note that as many requests no longer wait for *archive*."""
+        self._waiting[archive] -= times
+        if self._waiting[archive] <= 0:
+            del self._waiting[archive]
+
+
+class RequestPlaces:
+    """The places of one request: a working place, and one for waiting for archives.
+
+    The working place is given back when the request starts to wait, and not taken again: what
+    remains to be done then is short.
+    """
+
+    __slots__ = (
+        "_archives",
+        "_client",
+        "_entering",
+        "_held",
+        "_holders",
+        "_leave_work",
+        "_limit",
+        "_patient",
+        "_remote",
+        "_sending",
+        "_working",
+        "busy",
+        "rejection",
+        "waited",
+    )
+
+    def __init__(
+        self,
+        limit: UpstreamLimit,
+        client: str,
+        remote: frozenset[str],
+        leave_work: Callable[[], None],
+        *,
+        patient: bool = False,
+    ) -> None:
+        """*leave_work* gives the working place back.
+
+        *patient*: wait for a place for as long as it takes, and hold it only while archives are
+        queried; for batches, which go on while the response is sent.
+        """
+        self._limit = limit
+        self._client = client
+        self._remote = remote
+        self._leave_work = leave_work
+        self._patient = patient
+        self._working = True
+        self._held = False
+        self._holders = 0
+        self._sending = False
+        self._entering: asyncio.Lock | None = None
+        self._archives: Counter[str] = Counter()
+        self.rejection: Rejection | None = None
+        """Why the request may not wait for archives; None if it may, or has not tried."""
+        self.busy: set[str] = set()
+        """Archives that were not queried, because too many requests wait for them."""
+        self.waited = False
+        """Whether the request has waited for any archive."""
+
+    def is_remote(self, archive: str) -> bool:
+        """Whether waiting for *archive* takes a place."""
+        return archive in self._remote
+
+    async def enter(self) -> bool:
+        """Take the place of the request; after True, `leave` must follow."""
+        if not self._held and not self._sending and not await self._enter_once():
+            return False
+        self._holders += 1
+        return True
+
+    def leave(self) -> None:
+        """Stop waiting; other parts of the request may go on."""
+        self._holders -= 1
+        if self._patient and not self._holders:
+            self._give_back()
+
+    def begin(self, archive: str) -> bool:
+        """Wait for *archive*; False if too many requests do. After True, `end` must follow."""
+        if self._sending:
+            return True
+        if not self._limit.begin(archive):
+            self.busy.add(archive)
+            return False
+        self.waited = True
+        self._archives[archive] += 1
+        return True
+
+    def end(self, archive: str) -> None:
+        """Stop waiting for *archive*."""
+        if self._archives[archive]:
+            self._archives[archive] -= 1
+            self._limit.end(archive)
+
+    def answered(self) -> None:
+        """Give back the places: from now on, the response is sent."""
+        self._stop_working()
+        if not self._patient:
+            self._sending = True
+            self._give_back()
+            for archive, times in self._archives.items():
+                self._limit.end(archive, times)
+            self._archives.clear()
+
+    async def _enter_once(self) -> bool:
+        """Take the place, however many parts of the request want it at the same time."""
+        self._entering = self._entering or asyncio.Lock()
+        async with self._entering:
+            while not self._held and self.rejection is None:
+                rejection = await self._limit.requests.enter(self._client)
+                if rejection is None:
+                    self._held = True
+                    self._stop_working()
+                elif self._patient:
+                    await asyncio.sleep(rejection.retry_after)
+                else:
+                    self.rejection = rejection
+            return self._held
+
+    def _stop_working(self) -> None:
+        if self._working:
+            self._working = False
+            self._leave_work()
+
+    def _give_back(self) -> None:
+        if self._held:
+            self._held = False
+            self._limit.requests.leave(self._client)

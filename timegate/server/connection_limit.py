@@ -1,9 +1,13 @@
-"""Connections: an aiohttp server that bounds them, and reading and sending with deadlines.
+"""Connections: an aiohttp server that bounds them and what is sent over them.
 
-When the limit is reached, a new connection replaces the oldest one that has not sent a request
-head in time. If there is none, the new connection gets a 503 and is closed without reading a
-request. The limit lies below the kernel's limit of open files, at which no response could be
-sent at all.
+One rule covers every response, whatever sends it: the server looks at all connections once a
+second, and closes those whose clients do not take the octets that are waiting for them. So it
+costs nothing where clients read, and no endpoint can forget it.
+
+When the limit of connections is reached, a new connection replaces the oldest one that has not
+sent a request head in time. If there is none, the new connection gets a 503 and is closed
+without reading a request. The limit lies below the kernel's limit of open files, at which no
+response could be sent at all.
 
 Text that is not HTTP is rejected with a message of our own; that of aiohttp quotes the text.
 """
@@ -12,13 +16,14 @@ import asyncio
 import re
 import resource
 import socket
+import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from math import inf
-from typing import Any, Final
+from operator import itemgetter
+from typing import Any, Final, Generic, Literal, TypeVar
 
 from aiohttp import StreamReader, web
 from aiohttp.abc import AbstractStreamWriter
@@ -54,6 +59,96 @@ _UNENCODED: Final = (
     "identifier, as in GET /urn:pwid:..."
 )
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+K = TypeVar("K")
+"""A connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressRule:
+    """How much of a response a client has to take, so that sending it goes on."""
+
+    idle: float = 20.0
+    """Seconds without any progress."""
+    slowest: float = 200.0
+    """Octets per second, over a window. Not for event streams, which have long pauses."""
+    window: float = 60.0
+    """Seconds."""
+    soon: float = 2.0
+    """Seconds without progress after which a response may be ended to make room."""
+    room_every: float = 0.2
+    """Seconds between two responses that are ended to make room. Otherwise a flood of requests
+    for lists, which nobody reads, would keep the processor busy with new ones."""
+    every: float = 1.0
+    """Seconds between two looks at all connections."""
+
+
+@dataclass(slots=True)
+class _Sending:
+    """The progress of a connection that has octets to send."""
+
+    taken: int
+    """Octets that the client had taken when it last made progress."""
+    since: float
+    """When that was."""
+    window_taken: int
+    window_since: float
+    counted: bool
+    """Whether the response takes a place of the limit of responses."""
+
+
+class Progress(Generic[K]):
+    """Finds the connections whose clients take too little of what is being sent.
+
+    No I/O: connections are any keys, and octets and times are given.
+    """
+
+    def __init__(self, rule: ProgressRule | None = None) -> None:
+        self.rule = rule or ProgressRule()
+        self._sending: dict[K, _Sending] = {}
+        """Connections with octets to send, at the last look."""
+
+    def __len__(self) -> int:
+        return len(self._sending)
+
+    def forget(self, connection: K) -> None:
+        """Note that *connection* has nothing to send, or is closed."""
+        self._sending.pop(connection, None)
+
+    def fails(
+        self,
+        connection: K,
+        taken: int,
+        now: float,
+        *,
+        rated: bool = True,
+        counted: bool = True,
+    ) -> bool:
+        """Note how many octets were *taken* so far; return whether that is too little.
+
+        Without *rated*, any progress is enough. *counted*: the response takes a place.
+        """
+        sending = self._sending.get(connection)
+        if sending is None:
+            self._sending[connection] = _Sending(taken, now, taken, now, counted)
+            return False
+        sending.counted = counted
+        if taken != sending.taken:
+            sending.taken, sending.since = taken, now
+        return now - sending.since >= self.rule.idle or (rated and self._is_slow(sending, now))
+
+    def most_stalled(self, now: float) -> K | None:
+        """Return the counted connection without progress for longest, if long enough."""
+        counted = [(s.since, key) for key, s in self._sending.items() if s.counted]
+        since, connection = min(counted, key=itemgetter(0), default=(now, None))
+        return connection if now - since >= self.rule.soon else None
+
+    def _is_slow(self, sending: _Sending, now: float) -> bool:
+        seconds = now - sending.window_since
+        if seconds < self.rule.window:
+            return False
+        slow = sending.taken - sending.window_taken < self.rule.slowest * seconds
+        sending.window_taken, sending.window_since = sending.taken, now
+        return slow
 
 
 @dataclass(slots=True)
@@ -69,7 +164,28 @@ class ConnectionLimit:
     soon: float = 1.0
     """Seconds after which an idle connection without a request may be closed for a new one."""
     total: int = 0
+    progress: Progress[asyncio.Transport] = field(default_factory=Progress)
+    """The connections that have octets to send."""
     _clients: Counter[str] = field(default_factory=Counter)
+    _made_room: float = float("-inf")
+
+    def make_room(self) -> bool:
+        """End the response that has made no progress for longest; False if there is none."""
+        now = asyncio.get_running_loop().time()
+        if now < self._made_room + self.progress.rule.room_every:
+            return False
+        stalled = self.progress.most_stalled(now)
+        if stalled is None:
+            return False
+        self._made_room = now
+        self.end(stalled, "stalled")
+        return True
+
+    def end(self, transport: asyncio.Transport, reason: str) -> None:
+        """Close a connection at once, without sending the rest."""
+        self.progress.forget(transport)
+        self.refused(reason)
+        transport.abort()
 
     @property
     def full(self) -> bool:
@@ -148,7 +264,9 @@ class ServerConnection(RequestHandler):
     later requests begin is only known to the parser.
     """
 
-    __slots__ = ("_has_begun", "_waits_for_head")
+    __slots__ = ("_has_begun", "_waits_for_head", "sends")
+    sends: Literal["short", "long", "events"]
+    """What is being sent: only long responses are counted, and event streams may be slow."""
 
     def __init__(
         self,
@@ -160,6 +278,7 @@ class ServerConnection(RequestHandler):
         super().__init__(manager, **options)
         self._waits_for_head = waits_for_head
         self._has_begun = False
+        self.sends = "short"
 
     def data_received(self, data: bytes) -> None:
         """Read *data*; the rest of a head that has begun must follow soon."""
@@ -228,6 +347,8 @@ class LimitedServer(web.Server):
         For the first from the start of the connection, for later ones from their first octet:
         until then aiohttp's timeout applies.
         """
+        # A request ends when its client disconnects, and so do its requests to archives.
+        options["handler_cancellation"] = True
         super().__init__(handler, request_factory=self._read, **options)  # type: ignore[arg-type]
         self._limit = limit
         self._head_deadline = head_deadline
@@ -235,10 +356,31 @@ class LimitedServer(web.Server):
         """The client address of each connection that is counted."""
         self._silent: dict[RequestHandler, asyncio.TimerHandle] = {}
         """Connections that have not sent a whole request head yet, the oldest first."""
+        self._transports: dict[ServerConnection, asyncio.Transport] = {}
+        """All connections, until they are really closed: aiohttp forgets earlier."""
+        self._look = self._loop.call_later(limit.progress.rule.every, self._check_progress)
 
     def __call__(self) -> RequestHandler:
         """Return the protocol for a new connection."""
         return ServerConnection(self, self._expect_head, loop=self._loop, **self._kwargs)
+
+    async def shutdown(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 -- as in aiohttp
+        """Close all connections; requests in progress have *timeout* seconds."""
+        await super().shutdown(timeout)
+        self._look.cancel()
+
+    def _check_progress(self) -> None:
+        """Close connections whose clients take too little of what is being sent."""
+        now, progress = self._loop.time(), self._limit.progress
+        self._look = self._loop.call_later(progress.rule.every, self._check_progress)
+        for connection, transport in list(self._transports.items()):
+            if not transport.get_write_buffer_size():
+                progress.forget(transport)
+                continue
+            taken, sends = taken_octets(transport), connection.sends
+            rated = _COUNTS_OCTETS and sends != "events"
+            if progress.fails(transport, taken, now, rated=rated, counted=sends == "long"):
+                self._limit.end(transport, "unread")
 
     def _expect_head(self, handler: RequestHandler) -> None:
         """Close a connection whose request head is not complete in time."""
@@ -264,6 +406,8 @@ class LimitedServer(web.Server):
     def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
         """Accept a connection, or reject it with 503."""
         super().connection_made(handler, transport)
+        if isinstance(handler, ServerConnection):
+            self._transports[handler] = transport
         address = peer_address(transport.get_extra_info("peername"))
         reason = self._limit.enter(address)
         if reason == "connections" and self._close_oldest_silent():
@@ -283,6 +427,8 @@ class LimitedServer(web.Server):
     ) -> None:
         """Stop counting a connection that is closed."""
         super().connection_lost(handler, exc)
+        if isinstance(handler, ServerConnection) and handler in self._transports:
+            self._limit.progress.forget(self._transports.pop(handler))
         self._forget(handler)
 
     def _close_oldest_silent(self) -> bool:
@@ -313,68 +459,78 @@ def send(response: Response) -> web.Response:
     return web.Response(status=response.status, headers=headers, body=response.body)
 
 
-_SLOWEST: Final = 1024
-"""Octets per second that a client has to read on average, after the grace period."""
-GRACE: Final = 20.0
-"""Seconds."""
+_COUNTS_OCTETS: Final = sys.platform == "linux"
+"""Whether the kernel tells how many octets a client has acknowledged."""
+_ACKNOWLEDGED: Final = slice(120, 128)
+"""The place of ``tcpi_bytes_acked`` in the ``tcp_info`` of Linux (since 4.1)."""
+SHORT: Final = 16 * 1024
+"""Octets. Longer bodies are counted while they are sent, like streamed ones. A shorter one fits
+into the buffers of its connection, and connections are counted anyway."""
 
 
-class ClientDeadline:
-    """Limits the time spent sending to a client: a grace period, and a second per kilobyte."""
+def taken_octets(transport: asyncio.Transport) -> int:
+    """Return how many octets the client has acknowledged.
 
-    def __init__(
-        self, grace: float = GRACE, slowest: float = _SLOWEST, most: float = inf
-    ) -> None:
-        """*most*: seconds that a client can save up by reading faster than it has to.
-
-        Octets in the kernel's buffers, hundreds of kilobytes, look as if they had been read.
-        """
-        self._left = grace
-        self._slowest = slowest
-        self._most = most
-
-    @asynccontextmanager
-    async def of(self, octets: int) -> AsyncIterator[None]:
-        """Wait in this block until *octets* are sent. Raises TimeoutError."""
-        clock = asyncio.get_running_loop().time
-        self._left = min(self._left, self._most) + octets / self._slowest
-        began = clock()
-        async with asyncio.timeout(self._left):
-            yield
-        self._left -= clock() - began
+    Hundreds of kilobytes fit into the kernel's buffers, and it takes more in large pieces: what
+    was written to the socket says little about a slow client. Where the kernel does not tell,
+    the octets that wait to be written are used: any change of them is progress.
+    """
+    if not _COUNTS_OCTETS:
+        return -transport.get_write_buffer_size()
+    connection = transport.get_extra_info("socket")
+    info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _ACKNOWLEDGED.stop)
+    return int.from_bytes(info[_ACKNOWLEDGED], sys.byteorder)
 
 
-async def stream(request: web.BaseRequest, response: StreamingResponse) -> web.StreamResponse:
-    """Send a body while it is produced, at the pace of the client."""
+async def deliver(
+    request: web.BaseRequest, response: Response | StreamingResponse
+) -> web.StreamResponse:
+    """Send a long or streaming response, at the pace of the client.
+
+    The connection is closed where the client takes too little (`ProgressRule`).
+    """
+    connection = request.protocol
+    if not isinstance(connection, ServerConnection):
+        raise TypeError("the request was not received by LimitedServer")
+    try:
+        if isinstance(response, Response):
+            connection.sends = "long"
+            return await _whole(request, response)
+        connection.sends = "events" if response.is_event_stream else "long"
+        return await _stream(request, response)
+    finally:
+        connection.sends = "short"
+
+
+async def _whole(request: web.BaseRequest, response: Response) -> web.StreamResponse:
+    sent = send(response)
+    # A client that disconnects meanwhile is no error.
+    with suppress(ConnectionError):
+        await sent.prepare(request)
+        await sent.write_eof()
+    return sent
+
+
+async def _stream(request: web.BaseRequest, response: StreamingResponse) -> web.StreamResponse:
     headers = CIMultiDict(COMMON)
     headers.update(response.headers)
     sent = web.StreamResponse(status=response.status, headers=headers)
     async with aclosing(response.chunks) as chunks:
-        await sent.prepare(request)
-        if request.method == "HEAD":
-            return sent
-        reading = _deadline(response)
         try:
+            await sent.prepare(request)
+            if request.method == "HEAD":
+                return sent
             async for chunk in chunks:
-                # A slower client would hold connections to archives, and memory.
-                async with reading.of(len(chunk)):
-                    await sent.write(chunk)
-            # `write` does not wait for the last 64 kB; this does.
-            async with reading.of(0):
-                await sent.write_eof()
+                await sent.write(chunk)
+            await sent.write_eof()
         except ConnectionError:
-            # The client has disconnected.
+            # The client has disconnected, or takes too little.
             return sent
         except (ArchiveError, TimeoutError):
             if request.transport is not None:
                 request.transport.abort()
             raise
     return sent
-
-
-def _deadline(response: StreamingResponse) -> ClientDeadline:
-    idle = response.most_idle
-    return ClientDeadline() if idle is None else ClientDeadline(idle, most=idle)
 
 
 async def body_of(request: web.BaseRequest, most: int, seconds: float) -> bytes:

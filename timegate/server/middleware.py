@@ -23,7 +23,6 @@ from timegate.resolution.context import UNLIMITED, RequestContext, TimeBudget
 from timegate.resolution.preferences import preferences_from
 from timegate.responses.model import (
     ClientRequest,
-    ClosingBody,
     EarlyResponse,
     Handler,
     PostHandler,
@@ -32,7 +31,7 @@ from timegate.responses.model import (
 )
 from timegate.responses.problems import PROBLEM_TYPE, problem
 from timegate.server.client_quota import Client, ClientLimits, ClientQuota
-from timegate.server.connection_limit import COMMON, body_of, send, stream
+from timegate.server.connection_limit import COMMON, SHORT, body_of, deliver, send
 
 Key = tuple[str | None, ...]
 _MOST_BYTES: Final = 16 * 1024 * 1024
@@ -137,11 +136,12 @@ _AT_BOTH_ORIGINS: Final = ("/healthz", "/readyz")
 class Incoming:
     """A request on its way through the middleware."""
 
-    __slots__ = ("_client", "_limits", "context", "quota", "request", "target")
+    __slots__ = ("_client", "_limits", "body", "context", "quota", "request", "target")
 
     def __init__(self, request: web.BaseRequest, target: str, limits: ClientLimits) -> None:
         self.request = request
         self.target = target
+        self.body = b""
         self.context: RequestContext = UNLIMITED
         self.quota: ClientQuota | None = None
         self._limits = limits
@@ -227,20 +227,21 @@ class Dispatch:
         return sent
 
     async def _send(self, incoming: Incoming, response: Outgoing) -> web.StreamResponse:
-        """Send *response*. Streams have their own limit, so that slow readers block nothing."""
-        if isinstance(response, Response):
+        """Send *response*. Long ones have their own limit, so that slow readers block nothing.
+
+        aiohttp sends a short one when this returns. No place among the requests is held by now.
+        """
+        if isinstance(response, Response) and len(response.body) <= SHORT:
             return send(response)
-        if response.in_progress:
-            return await stream(incoming.request, response)
         client, target = incoming.client, incoming.target
-        rejection = await self._limits.enter_stream(client, target)
-        if rejection is not None:
-            await response.chunks.aclose()
-            return send(rejection)
-        try:
-            return await stream(incoming.request, response)
-        finally:
-            self._limits.leave_stream(client, target)
+        async with AsyncExitStack() as stack:
+            if isinstance(response, StreamingResponse):
+                stack.push_async_callback(response.chunks.aclose)
+            rejection = await self._limits.enter_stream(client, target)
+            if rejection is not None:
+                return send(rejection)
+            stack.callback(self._limits.leave_stream, client, target)
+            return await deliver(incoming.request, response)
 
     def _target(self, request: web.BaseRequest) -> str:
         target = request.raw_path
@@ -272,6 +273,7 @@ def middleware(  # noqa: PLR0913, PLR0917 -- the parts of the layers
         restricted_archives(limits) if limits.restrictions else None,
         None if replay_url is None else replay_origin(replay_url),
         response_cache(ResponseCache()),
+        request_body(limits, routes),
         concurrency_limit(limits),
         client_quota(limits),
         other_methods(routes),
@@ -349,11 +351,35 @@ def response_cache(cache: ResponseCache) -> Middleware:
     return cached
 
 
-def concurrency_limit(limits: ClientLimits) -> Middleware:
-    """Limit the number of requests in progress.
+def request_body(limits: ClientLimits, routes: Routes) -> Middleware:
+    """Receive the body of a POST request. A slow client holds no place of the requests."""
 
-    A request ends before its response is sent, except for a batch: its lines are resolved
-    while the response is sent.
+    async def received(incoming: Incoming, call_next: Next) -> Outgoing:
+        if incoming.request.method != "POST":
+            return await call_next(incoming)
+        handler = routes.posts.get(incoming.target.partition("?")[0])
+        if handler is None:
+            return await call_next(incoming)
+        rejection = await limits.enter_body(incoming.client)
+        if rejection is not None:
+            return rejection
+        try:
+            most, seconds = handler.largest_body, handler.body_deadline
+            incoming.body = await body_of(incoming.request, most, seconds)
+        except EarlyResponse as early:
+            return early.response
+        finally:
+            limits.leave_body(incoming.client)
+        return await call_next(incoming)
+
+    return received
+
+
+def concurrency_limit(limits: ClientLimits) -> Middleware:
+    """Limit the number of requests in progress, and of those that wait for archives.
+
+    A request ends before its response is sent. The lines of a batch are resolved while it is
+    sent, and take places for waiting for archives on their own.
     """
 
     async def limited(incoming: Incoming, call_next: Next) -> Outgoing:
@@ -361,25 +387,21 @@ def concurrency_limit(limits: ClientLimits) -> Middleware:
         rejection = await limits.enter(client, target)
         if rejection is not None:
             return rejection
-        in_progress = False
+        patient = incoming.request.method not in _READS
+        places = limits.places(client, target, patient=patient)
+        if places is None:
+            try:
+                return await call_next(incoming)
+            finally:
+                limits.leave(client, target)
+        incoming.context = replace(incoming.context, places=places)
         try:
             response = await call_next(incoming)
-            in_progress = isinstance(response, StreamingResponse) and response.in_progress
         finally:
-            if not in_progress:
-                limits.leave(client, target)
-        return _until_sent(response, limits, incoming) if in_progress else response
+            places.answered()
+        return limits.within_places(response, places)
 
     return limited
-
-
-def _until_sent(response: Outgoing, limits: ClientLimits, incoming: Incoming) -> Outgoing:
-    """Return *response*; the request ends when it is sent."""
-    if isinstance(response, Response):
-        return response
-    stack = AsyncExitStack()
-    stack.callback(limits.leave, incoming.client, incoming.target)
-    return replace(response, chunks=ClosingBody(response.chunks, stack))
 
 
 def client_quota(limits: ClientLimits) -> Middleware:
@@ -416,8 +438,7 @@ def other_methods(routes: Routes) -> Middleware:
             return not_allowed
         post = ClientRequest("POST", mark + query, request.headers, context=incoming.context)
         try:
-            body = await body_of(request, handler.largest_body, handler.body_deadline)
-            return await handler(post, body)
+            return await handler(post, incoming.body)
         except EarlyResponse as early:
             return early.response
 

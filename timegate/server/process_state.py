@@ -4,6 +4,8 @@ Connections and requests in progress stay counted, and used quotas of clients st
 """
 
 import asyncio
+from dataclasses import replace
+from typing import Final
 
 from timegate.access.networks import Networks, Restrictions
 from timegate.config import Config
@@ -11,8 +13,11 @@ from timegate.endpoints.operations import Condition
 from timegate.observability.logs import LogCounter
 from timegate.observability.metrics import Metrics
 from timegate.server.client_quota import ClientAddresses, ClientLimits, ClientQuotas
-from timegate.server.concurrency_limit import Capacity, ConcurrencyLimit
+from timegate.server.concurrency_limit import Capacity, ConcurrencyLimit, UpstreamLimit
 from timegate.server.connection_limit import ConnectionLimit, files_allow
+
+_QUEUED_RESPONSES: Final = 8
+"""Long responses that wait to be sent: all work for them has been done."""
 
 
 class ProcessState:
@@ -24,9 +29,8 @@ class ProcessState:
         self.draining = False
         self.reload_trouble: str | None = None
         """Why the last reload failed; None if it succeeded."""
-        self._concurrency = ConcurrencyLimit()
-        self._streams = ConcurrencyLimit(Capacity(queue=0))
         self._capacity = Capacity()
+        self._limit_requests(self._capacity)
         self._quotas = ClientQuotas(30, 10)
         self._rate = (30, 10)
         self._log = LogCounter("refused")
@@ -37,9 +41,8 @@ class ProcessState:
         section = config.limits
         capacity = Capacity(section.in_flight, section.queue, config.queue_wait)
         if capacity != self._capacity:
-            self._capacity, self._concurrency = capacity, ConcurrencyLimit(capacity)
-            # No queue for streams: they last long, so waiting would rarely succeed.
-            self._streams = ConcurrencyLimit(Capacity(section.in_flight, queue=0))
+            self._capacity = capacity
+            self._limit_requests(capacity)
         rate = (section.cold_per_minute, section.cold_burst)
         if rate != self._rate:
             self._rate, self._quotas = rate, ClientQuotas(*rate)
@@ -56,12 +59,24 @@ class ProcessState:
             self._streams,
             config.deny.status,
             config.base_url or "",
+            self._upstream,
+            frozenset(entry.id for entry in config.remote),
+            self.connections.make_room,
+            self._bodies,
         )
+
+    def _limit_requests(self, capacity: Capacity) -> None:
+        self._concurrency = ConcurrencyLimit(capacity)
+        self._upstream = UpstreamLimit(capacity)
+        # They last long. The queue is for the time until one without progress has ended.
+        queue = min(capacity.queue, _QUEUED_RESPONSES)
+        self._streams = ConcurrencyLimit(replace(capacity, queue=queue))
+        self._bodies = ConcurrencyLimit(capacity)
 
     def limit_connections(self, config: Config) -> None:
         """Limit connections as configured, and by the number of files that may be open."""
         section = config.limits
-        # Other open files: connections to archives, and a file for each request and stream.
+        # Other open files: connections to archives, and a file for each request and response.
         to_archives = sum(entry.limits.at_once for entry in config.registry.entries)
         self.connections.most = files_allow(
             section.connections, to_archives + 2 * section.in_flight
@@ -69,17 +84,23 @@ class ProcessState:
 
     def condition(self) -> Condition:
         """Return the condition of the process, for readiness."""
-        overloaded = self._concurrency.overloaded or self.connections.full
+        limits = (self._concurrency, self._upstream.requests)
+        overloaded = self.connections.full or any(limit.overloaded for limit in limits)
         lists_full = self._streams.overloaded
         return Condition(overloaded, self.draining, self.reload_trouble, lists_full)
 
     def gauges(self) -> dict[str, float]:
         """Return the current values of the gauges, for the metrics."""
+        condition, upstream = self.condition(), self._upstream.requests
         return {
-            "in_flight": self._concurrency.in_flight,
-            "queued": self._concurrency.queued,
+            "in_flight": self._concurrency.in_flight + upstream.in_flight,
+            "waiting": upstream.in_flight,
+            "queued": self._concurrency.queued + upstream.queued + self._streams.queued,
             "streams": self._streams.in_flight,
-            "overloaded": float(self.condition().overloaded),
+            "receiving": self._bodies.in_flight,
+            "stalled": len(self.connections.progress),
+            "overloaded": float(condition.overloaded),
+            "lists_full": float(condition.lists_full),
             "connections": self.connections.total,
             "tasks": len(asyncio.all_tasks()),
         }

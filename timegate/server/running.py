@@ -17,7 +17,7 @@ from contextlib import (
     nullcontext,
     suppress,
 )
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Generic, Literal, Self, TypeVar
@@ -25,7 +25,7 @@ from typing import Final, Generic, Literal, Self, TypeVar
 from aiohttp.web import BaseRequest, StreamResponse
 
 from timegate.config import BadConfig, Config, check_contact
-from timegate.observability.logs import event, set_up
+from timegate.observability.logs import Unforeseen, event, set_up
 from timegate.pages.rendering import prepare
 from timegate.server.listener import bound, serving
 from timegate.server.middleware import Dispatch
@@ -243,13 +243,17 @@ class Reloading(Generic[C, Q, A]):
 
 @dataclass(slots=True)
 class Reload:
-    """Reads the configuration again and applies it; a faulty one changes nothing."""
+    """Reads the configuration again and applies it; a faulty one changes nothing.
+
+    Whatever goes wrong: the server goes on with the configuration that it has.
+    """
 
     reloading: Reloading[Config, BaseRequest, StreamResponse]
     state: ProcessState
     config: Config
     """The configuration at the start; its listening address cannot be changed later."""
     reread: Callable[[], Config]
+    unforeseen: Unforeseen = field(default_factory=lambda: Unforeseen("reload-internal-error"))
 
     async def __call__(self) -> None:
         """Reload once; the outcome is logged."""
@@ -257,12 +261,19 @@ class Reload:
             config = await asyncio.to_thread(self.reread)
             check_contact(config)
             await self.reloading.open(config)
+            self.state.limit_connections(config)
+            set_up(config.log)
         except (BadConfig, OSError, ValueError, LookupError) as error:
-            self.state.reload_trouble = f"not taken over: {error}"
-            event("reload", logging.ERROR, taken=False, why=str(error))
+            self._failed(str(error))
+            return
+        except Exception as error:  # noqa: BLE001 -- the boundary around a reload
+            self.unforeseen("configuration", error)
+            self._failed(f"unforeseen {type(error).__name__}")
             return
         self.state.reload_trouble = None
-        self.state.limit_connections(config)
-        set_up(config.log)
         moved = config.listen != self.config.listen
         event("reload", taken=True, archives=len(config.askable), needs_restart=moved)
+
+    def _failed(self, why: str) -> None:
+        self.state.reload_trouble = f"not taken over: {why}"
+        event("reload", logging.ERROR, taken=False, why=why)

@@ -1,7 +1,7 @@
 """The stack of every request to an archive; its order is written here and only here.
 
     question:  tracing -> delay (demo) -> adapter
-    request:   budget -> exchange log -> breaker -> rate limit -> network
+    request:   places -> budget -> exchange log -> breaker -> rate limit -> network
 
 The breaker comes before the rate limit, so that an archive whose breaker is open costs no
 tokens and no waiting. The exchange log, which hands every request and its outcome to the
@@ -27,7 +27,7 @@ from archives.model import ArchiveEntry, Limits
 from archives.registry import endpoints
 from archives.source import Adapter, AdapterSource, Fetcher, Reply, Request, Source
 from timegate.config.secrets import Secret
-from timegate.resolution.context import UNLIMITED, RequestContext, budgeted
+from timegate.resolution.context import UNLIMITED, RequestContext, budgeted, placed
 from timegate.upstream.breaker import Breakers, breaking
 from timegate.upstream.connection_pool import Connections, Dialling
 from timegate.upstream.dns import AddressBook, BoundedResolver, DnsCache, SystemResolver
@@ -296,7 +296,7 @@ def _stack(  # noqa: PLR0913, PLR0917 -- the layers
         fetch = breaking(fetch, archive, breakers, clock)
         if record is not None:
             fetch = logged(fetch, archive, record, clock)
-        return budgeted(fetch, archive, context.budget)
+        return placed(budgeted(fetch, archive, context.budget), archive, context.places)
 
     return stacked
 

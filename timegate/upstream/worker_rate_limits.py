@@ -29,6 +29,9 @@ def create_rate_limits_file(path: Path, entries: Sequence[ArchiveEntry]) -> None
     """Write the file with full buckets for *entries*, before any worker opens it."""
     now = time.monotonic()
     with path.open("wb") as file:
+        if not entries:
+            # An empty file cannot be mapped.
+            file.write(bytes(_CELL))
         for entry in entries:
             limits = entry.limits
             record = array("d", [now]) + full(limits.memento, now) + full(limits.index, now)
@@ -39,11 +42,14 @@ class WorkerRateLimiters:
     """The open file, and the rate limiters of the archives in it."""
 
     def __init__(self, path: Path, entries: Sequence[ArchiveEntry]) -> None:
+        """Raise OSError, and ValueError if the file is too small for *entries*."""
+        sizes = [_size(entry.limits) for entry in entries]
+        if path.stat().st_size < sum(sizes) * _CELL:
+            raise ValueError("the file of the shared rate limits was not rewritten")
         self._file = path.open("r+b")
         self._map = mmap.mmap(self._file.fileno(), 0)
         self._cells = memoryview(self._map).cast("d")
         self._views: list[memoryview[float]] = []
-        sizes = [_size(entry.limits) for entry in entries]
         self._places = {
             entry.id: end - size
             for entry, size, end in zip(entries, sizes, accumulate(sizes), strict=True)

@@ -12,11 +12,13 @@ from archives.errors import ArchiveError, Misbehaved, Unreachable
 from archives.model import ArchiveEntry
 from archives.registry import Registry
 from archives.source import Request
+from tests.clock import in_virtual_time
 from tests.fakes import Canned, FakeFetcher, FakeReply
-from tests.scenario import FakeArchive, World
+from tests.scenario import LIMITS, FakeArchive, World
 from tests.timegate.endpoints.served import QUICK, Seen, Site, dispatch_to, entries, resolve_of
 from timegate.endpoints.raw_proxy import RawProxyEndpoint
 from timegate.responses.answers import Answers
+from timegate.responses.model import ClientRequest, StreamingResponse
 from timegate.server.listener import listening
 
 STAMP = "20160122112029"
@@ -127,6 +129,25 @@ async def test_the_bytes_are_sent_as_they_were_captured() -> None:
     assert f'<{URL}>; rel="original"' in seen.headers["Link"]
     assert seen.headers["Memento-Precision"].startswith("match=exact")
     assert "content=raw" in seen.headers["Memento-Precision"]
+
+
+def test_bodies_that_are_not_read_take_half_of_the_requests_to_an_archive() -> None:
+    async def story() -> list[int]:
+        upstream = fetcher(Canned(200, IMAGE, [b"abc"]))
+        world = World(FakeArchive("a", 0.0, (STAMP,)))
+        registry = Registry([_entry(entries(world).entries[0], raw=True)])
+        answers = Answers(world.resolver, registry, "https://gate.example")
+        proxy = RawProxyEndpoint(answers, registry, {"a": upstream})
+        request = ClientRequest("GET", f"{STAMP}/{URL}", {})
+        async with world.coalescer:
+            unread = [await proxy(request) for _ in range(LIMITS.at_once // 2 + 1)]
+            first = unread[0]
+            assert isinstance(first, StreamingResponse)
+            await first.chunks.aclose()
+            unread.append(await proxy(request))
+        return [response.status for response in unread]
+
+    assert in_virtual_time(story()) == [200, 200, 200, 200, 502, 200]
 
 
 async def test_a_url_keeps_its_query() -> None:

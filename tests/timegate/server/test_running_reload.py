@@ -3,10 +3,16 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
+from aiohttp.web import BaseRequest, StreamResponse
 
-from timegate.server.running import Reloading
+from archives.registry import Registry
+from timegate.config import Config, load_config
+from timegate.observability.metrics import Metrics
+from timegate.server.process_state import ProcessState
+from timegate.server.running import Reload, Reloading
 
 Answer = Callable[[str], Awaitable[str]]
 
@@ -133,3 +139,61 @@ async def test_requests_are_rejected_before_the_first_handler_is_open() -> None:
     async with Reloading(House().opening) as answering:
         with pytest.raises(RuntimeError):
             await answering("one")
+
+
+BROKEN = [
+    "a=" + "[" * 5000,
+    "a=" + "{a=" * 5000,
+    "\0",
+    "listen = 3",
+    "[limits]\nin_flight = -1",
+    '[[archive]]\nid = "x"\nkind = "memento"\ntimegate = "' + "[" * 5000 + '"',
+]
+
+
+@pytest.mark.parametrize("text", BROKEN, ids=range(len(BROKEN)))
+async def test_any_broken_configuration_keeps_the_old_one(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "timegate.toml"
+    path.write_text("[archives]\nuse = []\n")
+    reload = _reload(lambda: load_config(path))
+    path.write_text(text)
+
+    await reload()
+
+    assert reload.state.reload_trouble is not None
+
+
+@pytest.mark.parametrize("error", [RecursionError(), MemoryError(), ZeroDivisionError()])
+async def test_an_unforeseen_error_in_a_reload_keeps_the_old_configuration(
+    error: Exception,
+) -> None:
+    def reread() -> Config:
+        raise error
+
+    reload = _reload(reread)
+    await reload()
+
+    assert reload.state.reload_trouble == f"not taken over: unforeseen {type(error).__name__}"
+
+
+@pytest.mark.parametrize("text", ["[" * 5000, '{"a":' * 5000, "[1, 2", "\ud800"])
+async def test_a_broken_list_of_archives_keeps_the_old_one(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "archives.json"
+    path.write_bytes(text.encode(errors="surrogatepass"))
+    reload = _reload(lambda: load_config(None, path))
+
+    await reload()
+
+    assert reload.state.reload_trouble is not None
+
+
+def _reload(reread: Callable[[], Config]) -> Reload:
+    config = Config(Registry(()))
+
+    @asynccontextmanager
+    async def opening(_: Config) -> AsyncIterator[Callable[[object], Awaitable[object]]]:
+        raise AssertionError("a broken configuration was used")
+        yield
+
+    reloading: Reloading[Config, BaseRequest, StreamResponse] = Reloading(opening)  # type: ignore[arg-type]
+    return Reload(reloading, ProcessState(Metrics()), config, reread)

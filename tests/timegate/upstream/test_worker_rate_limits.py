@@ -7,6 +7,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from archives.model import Limits, Rate
 from tests.scenario import entry
 from timegate.upstream.worker_rate_limits import WorkerRateLimiters, create_rate_limits_file
@@ -93,3 +95,16 @@ def test_concurrent_processes_take_each_token_once(tmp_path: Path) -> None:
     ]
 
     assert sum(int(child.communicate(timeout=60)[0]) for child in children) == 5
+
+
+def test_there_may_be_no_remote_archive(tmp_path: Path) -> None:
+    create_rate_limits_file(tmp_path / "ledgers", [])
+
+    WorkerRateLimiters(tmp_path / "ledgers", []).close()
+
+
+def test_a_file_of_fewer_archives_is_rejected(tmp_path: Path) -> None:
+    create_rate_limits_file(tmp_path / "ledgers", ENTRIES[:1])
+
+    with pytest.raises(ValueError, match="not rewritten"):
+        opened(tmp_path / "ledgers")

@@ -1,0 +1,204 @@
+"""Bad habits: hundreds of clients that do not read, read slowly, send halves, or hang up.
+
+For each habit and each kind of route, a normal client sends requests at the same time; its
+response times are compared with those without bad clients. The bad clients come first: what
+they request takes as much of the processor as from any other client.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from itertools import count
+from typing import Final, NamedTuple
+
+from tests.chaos.rig.archives import archives
+from tests.chaos.rig.asking import Answer, Client, percentile, statuses, timegates
+from tests.chaos.rig.timegates import TimeGate, timegate
+from tests.chaos.scenario import Rig, Scenario
+from tests.load.many_clients import Crowd
+
+_CLIENTS: Final = 300
+_RATE: Final = 20
+"""Requests of the normal client per second."""
+_LINES: Final = 1000
+_MEGABYTES: Final = 300
+_PAGE: Final = "http://www.example.org/list"
+_BYTES: Final = "http://www.example.org/bytes"
+_AT_ONCE: Final = 3
+"""Clients that hang up together, ten times a second: 300 in ten seconds."""
+_SETTLING: Final = 14.0
+"""Seconds; unread responses are ended after 20."""
+_numbers: Final = count()
+
+
+class Route(NamedTuple):
+    """A kind of route: its name, and a request for it."""
+
+    name: str
+    request: bytes
+    times: int = 1
+    """How often it is sent on one connection: short responses fit into the buffers."""
+
+
+def _get(target: str) -> bytes:
+    date = "Accept-Datetime: Fri, 22 Jan 2010 11:20:29 GMT"
+    return f"GET {target} HTTP/1.1\r\nHost: localhost\r\n{date}\r\n\r\n".encode()
+
+
+def _post(body: bytes, length: int | None = None) -> bytes:
+    size = len(body) if length is None else length
+    return (
+        f"POST /resolve HTTP/1.1\r\nHost: localhost\r\nContent-Length: {size}\r\n\r\n".encode()
+        + body
+    )
+
+
+async def _routes(client: Client) -> AsyncIterator[Route]:
+    nearest = await client.ask(f"/memento/proxy/20100122112029/{_BYTES}")
+    raw = "/" + (nearest.header("Location") or "").split("/", 3)[3]
+    yield Route("TimeGate, cached", _get(f"/timegate/{_PAGE}"), 200)
+    yield Route("page", _get("/openapi.json"), 10)
+    yield Route("TimeMap", _get(f"/timemap/link/{_PAGE}"))
+    yield Route("raw bytes", _get(raw))
+    yield Route("batch", _post(b"".join(b"no identifier %d\n" % n for n in range(_LINES))))
+    yield Route("events", _get(f"/events?q={_PAGE}"))
+
+
+class BadClients:
+    """The clients of one habit, for as long as the block lasts."""
+
+    def __init__(self, port: int, route: Route) -> None:
+        self._crowd = Crowd(port)
+        self._octets = route.request * route.times
+        self._port = port
+
+    @asynccontextmanager
+    async def not_reading(self) -> AsyncIterator[None]:
+        async with self._joined(self._octets):
+            yield
+
+    @asynccontextmanager
+    async def reading_slowly(self) -> AsyncIterator[None]:
+        async with self._joined(self._octets), _task(self._reading()):
+            yield
+
+    @asynccontextmanager
+    async def half_heads(self) -> AsyncIterator[None]:
+        async with self._joined(self._octets[:30]):
+            yield
+
+    @asynccontextmanager
+    async def half_bodies(self) -> AsyncIterator[None]:
+        async with self._joined(_post(b"x" * 1000, 2000)):
+            yield
+
+    @asynccontextmanager
+    async def hanging_up(self) -> AsyncIterator[None]:
+        async with _task(self._hanging_up()):
+            yield
+
+    @asynccontextmanager
+    async def _joined(self, octets: bytes) -> AsyncIterator[None]:
+        try:
+            await asyncio.gather(*(self._crowd.join(octets) for _ in range(_CLIENTS)))
+            await _settled(self._port)
+            yield
+        finally:
+            self._crowd.close()
+
+    async def _reading(self) -> None:
+        """Read a hundred octets a second from each."""
+        while True:
+            for client in self._crowd.open:
+                with suppress(OSError):
+                    client.recv(100)
+            await asyncio.sleep(1)
+
+    async def _hanging_up(self) -> None:
+        """Send each request on a new connection, which is closed soon after."""
+        while True:
+            crowd = Crowd(self._port)
+            await asyncio.gather(*(crowd.join(self._octets) for _ in range(_AT_ONCE)))
+            await asyncio.sleep(0.1)
+            crowd.close()
+
+
+async def _settled(port: int) -> None:
+    """Wait until the server has nothing to do for the bad clients: a ping is quick."""
+    quick, until = 0, time.monotonic() + _SETTLING
+    while quick < 5 and time.monotonic() < until:
+        await asyncio.sleep(0.2)
+        answer = await Client(port).ask("/healthz")
+        quick = quick + 1 if answer.seconds < 0.03 else 0
+
+
+@asynccontextmanager
+async def _task(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(work)
+        try:
+            yield
+        finally:
+            task.cancel()
+
+
+async def _normal(server: TimeGate, seconds: int) -> list[Answer]:
+    """Send requests for new pages at a steady rate; every second one is for a known page."""
+    new = timegates("normal", seconds * _RATE // 2, next(_numbers) * 10_000)
+    known = [f"/timegate/{_PAGE}"] * len(new)
+    targets = [target for pair in zip(new, known, strict=True) for target in pair]
+    return await Client(server.port).at_rate(targets, _RATE)
+
+
+async def bad_habits(rig: Rig) -> None:
+    """300 clients of each habit on each kind of route, and a normal client."""
+    seconds = rig.scaled(5, 3)
+    with archives(2, rig.folder) as farm:
+        farm.behave([0], length=3000, size=1_000_000, seconds=0.05)
+        farm.behave([1], seconds=0.05)
+        limited = ("prlimit", "--nofile=12000", "--")
+        with timegate(rig.place("t"), farm.entries(), before=limited) as server:
+            routes = [route async for route in _routes(Client(server.port))]
+            await _normal(server, seconds)
+            for habit, route in _combinations(routes):
+                await _measured(rig, server, habit, route, seconds)
+            peak = server.running.peak
+            left = server.metric("timegate_streams")
+    rig.promise("memory", f"{peak:.0f} MB", f"{_MEGABYTES} MB", met=peak <= _MEGABYTES)
+    rig.promise("responses still being sent at the end", left, "0", met=left == 0)
+
+
+def _combinations(routes: Sequence[Route]) -> Iterator[tuple[str, Route]]:
+    for habit in ("not reading", "reading slowly", "hanging up"):
+        for route in routes:
+            yield habit, route
+    yield "half heads", routes[0]
+    yield "half bodies", routes[4]
+
+
+async def _measured(rig: Rig, server: TimeGate, habit: str, route: Route, seconds: int) -> None:
+    # Just before, because the load of the machine changes.
+    before = percentile(await _normal(server, seconds), 0.99)
+    clients = BadClients(server.port, route)
+    async with getattr(clients, habit.replace(" ", "_"))():
+        answers = await _normal(server, seconds)
+        held = await asyncio.to_thread(server.metric, "timegate_streams")
+    good = [answer for answer in answers if answer.status == 302]
+    p99 = percentile(answers, 0.99)
+    what = f"{_CLIENTS} clients {habit}, {route.name}"
+    rig.promise(
+        f"{what}: a normal client",
+        f"{len(good)} of {len(answers)} ({statuses(answers)}), {held:.0f} responses held",
+        "all answered",
+        met=len(good) == len(answers),
+    )
+    rig.speed(
+        f"{what}: its p99",
+        f"{p99 * 1000:.0f} ms, {before * 1000:.0f} ms before ({p99 / before:.1f} times)",
+        "1.5 times",
+        met=p99 <= 1.5 * before,
+    )
+
+
+SCENARIOS: Final = (Scenario("bad-habits", "RB-02, T2", bad_habits, 600),)
