@@ -282,7 +282,7 @@ async def violations(
     if evidence == "promised":
         found += _of_promise(answer, world)
     else:
-        found += _of_delivery(answer, seen)
+        found += await _delivery(answer, seen, world, oracle)
     found += _of_archive(answer, world)
     found += _of_match(answer, world, evidence)
     found += _of_preferences(answer, world, preferences)
@@ -349,6 +349,25 @@ def _of_uri(answer: Answer, possible: Sequence[str]) -> Iterator[Violation]:
     best = min(RELATIONS.index(each) for each in possible)
     if RELATIONS.index(claimed) < best:
         yield Violation("uri", f"{claimed} is {RELATIONS[best]}")
+
+
+async def _delivery(
+    answer: Answer, seen: Delivered | None, world: World, oracle: Oracle
+) -> list[Violation]:
+    """Return over-claims about what is delivered: replay, or the raw view of the capture.
+
+    Where an archive has a raw view, the product requests that one, because framed replay
+    repeats the digits of its address as the date.
+    """
+    found, archive = [*_of_delivery(answer, seen)], world.at(answer.location or "")
+    if not found or archive is None or archive.entry.raw is None:
+        return found
+    raw = await oracle.look(_raw_view(answer.location or ""))
+    return found if [*_of_delivery(answer, raw)] else []
+
+
+def _raw_view(address: str) -> str:
+    return re.sub(r"/web/([0-9]{14})/", r"/web/\1id_/", address, count=1)
 
 
 def _of_delivery(answer: Answer, seen: Delivered | None) -> Iterator[Violation]:

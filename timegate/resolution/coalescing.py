@@ -394,12 +394,12 @@ class Coalescer:
         archive, original, at, direction = question
         if archive in self._public and context.charge is not None:
             context.charge.use()
-        if direct is not None:
-            delivered = await direct(archive, original, at, context)
-            if delivered is not None:
-                return delivered
+        delivered = None if direct is None else await direct(archive, original, at, context)
+        if delivered is not None and at is not None and _is_of_second(delivered, at):
+            return delivered
         source = self._source_for(archive, context)
-        closest = await source.closest(original, at)
+        # An archive that has just delivered a memento of another time does hold the page.
+        closest = await source.closest(original, at) or delivered
         if closest is None and await self._held_before(question, context):
             self._repeated(archive)
             closest = await source.closest(original, at)
@@ -442,3 +442,7 @@ async def _nearest_in_list(
             ]
             best = nearest(fitting if best is None else [best, *fitting], at)
     return None if best is None else Closest(best, "timemap")
+
+
+def _is_of_second(closest: Closest, at: Moment) -> bool:
+    return closest.memento.stamp[:14] == at.digits[:14]

@@ -170,8 +170,8 @@ class Verifier:
     ) -> Closest | None:
         """Request the capture of the second *at* at its replay address: found and verified.
 
-        None if the address cannot be written, or if it is not a memento of that second: then
-        the archive is to be queried. Raises ArchiveError if the archive refuses.
+        It may lead to a capture of another time. None if the address cannot be written, or no
+        memento is there. Raises ArchiveError if the archive refuses.
         """
         entry = self._templates.get(archive)
         stamp = "" if at is None else at.digits[:14]
@@ -187,8 +187,7 @@ class Verifier:
         self._note(archive, outcome)
         if isinstance(outcome, ArchiveError) and _concerns_archive(outcome):
             raise outcome
-        is_it = isinstance(outcome, Closest) and outcome.memento.stamp[:14] == stamp
-        return outcome if is_it and isinstance(outcome, Closest) else None
+        return outcome if isinstance(outcome, Closest) else None
 
     def _note(self, archive: str, outcome: Closest | ArchiveError | None) -> None:
         failed = isinstance(outcome, Misbehaved | Refused)

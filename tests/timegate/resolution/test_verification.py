@@ -157,10 +157,11 @@ def test_a_time_that_no_address_can_have_is_not_requested(when: str) -> None:
     assert directly({}, when, replay=REPLAY) == (None, [])
 
 
-def test_another_second_at_the_replay_address_leaves_the_question_to_the_archive() -> None:
+def test_another_second_at_the_replay_address_has_its_own_time() -> None:
     found, _ = directly({at(STAMP): memento(LATER)}, replay=REPLAY)
 
-    assert found is None
+    assert isinstance(found, Closest)
+    assert found.memento.stamp == LATER
 
 
 def test_an_archive_without_a_template_is_not_asked_there() -> None:
