@@ -257,7 +257,7 @@ class Negotiator:
         uri, doubts = self._address(statement, question)
         linked = statement.date_of(uri)
         if statement.datetime is None and not (linked and statement.is_frame):
-            self._check_absent(statement, question)
+            self._check_absent(statement, question, hops)
             return None
         # Digits that we wrote ourselves prove nothing: some archives serve the nearest there.
         evidence = "" if uri == question.url else uri
@@ -346,10 +346,13 @@ class Negotiator:
         doubts += statement.contradictions + _wrong_page(chosen)
         return Closest(chosen, question.via, doubts, neighbours)
 
-    def _check_absent(self, statement: Statement, question: Question) -> None:
+    def _check_absent(
+        self, statement: Statement, question: Question, hops: Sequence[Hop]
+    ) -> None:
         """Return if the reply states that there is no capture; otherwise raise."""
         if statement.status in ABSENT:
-            if statement.url != question.url and address_of(statement.url):
+            # The archive itself redirected to a capture, wherever that led.
+            if any(hop.url != question.url and address_of(hop.url) for hop in hops):
                 raise self._misbehaved(
                     statement.url, "redirects to a capture that does not exist"
                 )

@@ -31,7 +31,7 @@ server-error          a 500
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from archives.errors import ArchiveError
@@ -82,21 +82,24 @@ class Oracle:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._seen: dict[str, Delivered | None] = {}
+        self._seen: dict[tuple[str, str], Delivered | None] = {}
 
-    async def look(self, address: str) -> Delivered | None:
+    async def look(
+        self, address: str, method: Literal["GET", "HEAD"] = "GET"
+    ) -> Delivered | None:
         """Return the memento at *address*, as a client that follows redirects gets it."""
-        if address not in self._seen:
-            self._seen[address] = await self._looked(address)
-        return self._seen[address]
+        key = (method, address)
+        if key not in self._seen:
+            self._seen[key] = await self._looked(address, method)
+        return self._seen[key]
 
-    async def _looked(self, address: str) -> Delivered | None:
+    async def _looked(self, address: str, method: Literal["GET", "HEAD"]) -> Delivered | None:
         for hop in range(_HOPS):
             archive = self._world.at(address)
             served = (
                 None
                 if archive is None
-                else await _served(archive, _true_view(archive, address))
+                else await _served(archive, _true_view(archive, address), method)
             )
             if archive is None or served is None:
                 return None
@@ -109,9 +112,11 @@ class Oracle:
         return None
 
 
-async def _served(archive: LyingArchive, address: str) -> Served | None:
+async def _served(
+    archive: LyingArchive, address: str, method: Literal["GET", "HEAD"]
+) -> Served | None:
     try:
-        return await archive.serve("GET", address, {})
+        return await archive.serve(method, address, {})
     except ArchiveError:
         return None
 
@@ -357,13 +362,22 @@ async def _delivery(
     """Return over-claims about what is delivered: replay, or the raw view of the capture.
 
     Where an archive has a raw view, the product requests that one, because framed replay
-    repeats the digits of its address as the date.
+    repeats the digits of its address as the date. It sends HEAD: that the answer to GET is
+    another one, against RFC 9110, cannot be known.
     """
-    found, archive = [*_of_delivery(answer, seen)], world.at(answer.location or "")
-    if not found or archive is None or archive.entry.raw is None:
-        return found
-    raw = await oracle.look(_raw_view(answer.location or ""))
-    return found if [*_of_delivery(answer, raw)] else []
+    address = answer.location or ""
+    found, archive = [*_of_delivery(answer, seen)], world.at(address)
+    views = [address]
+    if archive is not None and archive.entry.raw is not None:
+        views.append(_raw_view(address))
+    for view in views:
+        for method in _METHODS:
+            if found and not [*_of_delivery(answer, await oracle.look(view, method))]:
+                return []
+    return found
+
+
+_METHODS: Final[tuple[Literal["GET", "HEAD"], ...]] = ("GET", "HEAD")
 
 
 def _raw_view(address: str) -> str:
