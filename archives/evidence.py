@@ -158,7 +158,8 @@ class Statement:
             return requested
         matching = [page for page in self.originals if same_page(page, requested)]
         address = address_of(uri) if uri else None
-        in_address = (address.original,) if address and address.original.startswith(WEB) else ()
+        stated = "" if address is None else address.original
+        in_address = (stated,) if stated.lower().startswith(WEB) else ()
         return next(iter((*matching, *self.originals, *in_address)), requested)
 
     def date_of(self, uri: str) -> str | None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, Self
 import msgspec
 
 from archives.adapters import adapter_for
+from archives.listing import filled
 from archives.model import ArchiveEntry, Memento
 from archives.registry import Registry
 from archives.source import Fetcher, Source
@@ -44,7 +45,7 @@ from timegate.resolution.coalescing import (
     contained_sources,
 )
 from timegate.resolution.context import RequestContext
-from timegate.resolution.model import Deadlines
+from timegate.resolution.model import Deadlines, Query
 from timegate.resolution.neighbours import Neighbours
 from timegate.resolution.resolver import Resolver
 from timegate.resolution.selection import AddressOf, Selections
@@ -399,8 +400,15 @@ def _addresses(registry: Registry) -> AddressOf:
     as Memento-Datetime, even for pages that the archive does not hold (pywb 2.10).
     """
 
-    def address_of(memento: Memento) -> str:
-        return raw_address(memento, registry.by_id(memento.archive)) or memento.uri
+    def address_of(query: Query, memento: Memento) -> str:
+        entry = registry.by_id(memento.archive)
+        template = None if entry is None else entry.replay
+        is_its_replay = template is not None and (
+            memento.uri == filled(template, memento.stamp, memento.original)
+        )
+        if query.precision != "part" and not is_its_replay:
+            return memento.uri
+        return raw_address(memento, entry) or memento.uri
 
     return address_of
 

@@ -137,7 +137,8 @@ async def _end(tasks: Sequence[_Question]) -> None:
     pending = [task for task in tasks if not task.done()]
     for task in pending:
         task.cancel()
-    await asyncio.gather(*pending, return_exceptions=True)
+    # All of them, so that no failure is reported as never looked at.
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _allows_another(error: ArchiveError) -> bool:

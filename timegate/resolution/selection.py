@@ -33,7 +33,7 @@ _MOST_FOR_PAGE: Final = 3
 _PATIENCE: Final = 2.0
 """Seconds for one memento; then the next best one is requested."""
 
-AddressOf = Callable[[Memento], str]
+AddressOf = Callable[[Query, Memento], str]
 """Returns the address at which a memento is requested to verify it."""
 
 
@@ -247,7 +247,9 @@ class MementoSelection:
         return replace(attempt, outcome=Misbehaved(attempt.archive, closest.memento.uri, why))
 
     def _address(self, memento: Memento) -> str:
-        return memento.uri if self._address_of is None else self._address_of(memento)
+        if self._address_of is None:
+            return memento.uri
+        return self._address_of(self._query, memento)
 
 
 def _memento(attempt: Attempt) -> Memento | None:
