@@ -26,7 +26,7 @@ from archives.evidence import (
 from archives.formats.linkformat import Link
 from archives.model import ArchiveEntry, Closest, Hop, Memento, Negotiation, Selection
 from archives.moment import Moment, second_of
-from archives.nearest import true_neighbours
+from archives.nearest import nearest, neighbours_of, true_neighbours
 from archives.source import Fetcher, Reply, Request
 from archives.uri import DEFAULT_PORTS, plain_host, plain_origin
 
@@ -258,7 +258,7 @@ class Negotiator:
         linked = statement.date_of(uri)
         if statement.datetime is None and not (linked and statement.is_frame):
             self._check_absent(statement, question, hops)
-            return None
+            return self._linked_although_absent(statement, question)
         # Digits that we wrote ourselves prove nothing: some archives serve the nearest there.
         evidence = "" if uri == question.url else uri
         # Only the address that was given the time can repeat it.
@@ -363,6 +363,24 @@ class Negotiator:
             why = "answers 200 without Memento-Datetime: a bot gate or an error page"
             raise Gated(self._entry.id, statement.url, why)
         raise self._misbehaved(statement.url, f"answers {statement.status}")
+
+    def _linked_although_absent(
+        self, statement: Statement, question: Question
+    ) -> Closest | None:
+        """Return the nearest memento that a TimeGate links while it answers 404; None if none.
+
+        Some TimeGates answer so for times before their first or after their last capture.
+        """
+        if question.via != "timegate":
+            return None
+        page = Memento("", statement.url, question.original, self._entry.id)
+        linked = statement.neighbours(page, latest_stamp(self._clock))
+        best = nearest(linked.values(), question.at)
+        if best is None or downgrades(statement.url, best.uri):
+            return None
+        doubt = f"answers {statement.status}, although it links mementos"
+        around = true_neighbours(best, neighbours_of(best, best, linked))
+        return Closest(best, question.via, (doubt,), around)
 
     def _is_own(self, uri: str) -> bool:
         return uri.startswith(self._prefixes) or self._servers.include(uri)

@@ -977,3 +977,14 @@ async def test_the_neighbours_of_a_preferred_neighbour_are_its_own() -> None:
     assert preferred.memento.stamp == STAMP
     around = {name: m.stamp for name, m in preferred.neighbours.items()}
     assert around == {"prev": EARLIER, "last": last}
+
+
+async def test_a_404_that_links_mementos_is_no_clear_no() -> None:
+    """Some TimeGates answer so for times after their last capture."""
+    links = ", ".join([original(), link(at(EARLIER), EARLIER, "first last memento")])
+
+    closest = await found({TIMEGATE: Canned(404, {"link": links})}, STAMP)
+
+    assert closest.memento.uri == at(EARLIER)
+    assert closest.evidence == "promised"
+    assert closest.doubts == ("answers 404, although it links mementos",)

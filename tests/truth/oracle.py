@@ -638,7 +638,8 @@ async def good_copies(
 
     Named are those in the answers that the product got for this question: in redirects, links,
     TimeMaps and index rows; and, where it found none, those that an archive names when it is
-    asked once. Only archives count that can answer three requests within the soft deadline.
+    asked once. Only mementos count that are of the time in their address, and only archives
+    that can answer three requests within the soft deadline.
     """
     allowed = allowed_archives(answer.asked, world, preferences)
     allowed = [archive for archive in allowed if _is_quick(archive)]
@@ -649,9 +650,17 @@ async def good_copies(
             own += await _asked_once(archive, answer.asked)
         for address in _named_by(own, archive, answer.asked):
             seen = await oracle.look(address)
-            if seen is not None and _is_good(seen, answer.asked, preferences):
+            if seen is None or not _is_as_named(address, seen):
+                continue
+            if _is_good(seen, answer.asked, preferences):
                 copies.append(seen)
     return sorted(copies, key=lambda copy: _away(answer.asked, copy))
+
+
+def _is_as_named(address: str, seen: Delivered) -> bool:
+    """Whether a memento has the time in its address: others are not known to be near."""
+    found = _ADDRESS.search(address)
+    return found is not None and found[1] == seen.stamp
 
 
 def _is_quick(archive: LyingArchive) -> bool:
