@@ -145,12 +145,12 @@ class MementoSelection:
         return [attempt for attempt in candidates.values() if attempt is not None]
 
     def _as_addressed(self, closest: Closest) -> Closest:
-        """Return *closest*; only promised if a part is wanted, and another view answered."""
-        if self._query.precision != "part" or closest.evidence != "delivered":
+        """Return *closest*; only promised if another view answered than the one to verify."""
+        if closest.evidence != "delivered" or not closest.hops:
             return closest
-        if closest.hops and closest.hops[-1].url != self._address(closest.memento):
-            return replace(closest, evidence="promised", hops=())
-        return closest
+        if closest.hops[-1].url == self._address(closest.memento):
+            return closest
+        return replace(closest, evidence="promised", hops=())
 
     @staticmethod
     def _statement(checked: Attempt) -> Iterator[Closest]:
