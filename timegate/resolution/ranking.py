@@ -111,7 +111,7 @@ def _nearest_first(
             wanted.pages and passed_over and not (inside and named),
             not inside,
             # Inside the interval all are as near; one that is known to be there is preferred.
-            inside and memento.original != query.original,
+            inside and not _is_same_url(memento.original, query.original),
             inside and closest.evidence == "promised",
             abs(captured - instant) if inside else away,
             at.fraction_distance(memento.stamp),
@@ -154,6 +154,10 @@ def _newest_first(
         )
 
     return rank
+
+
+def _is_same_url(one: str, other: str) -> bool:
+    return one == other or one.lower() == other.lower()
 
 
 def _shortcomings(attempt: Attempt, memento: Memento) -> tuple[bool, bool]:

@@ -101,11 +101,16 @@ class MementoSelection:
         memento = self._next_to_check(attempts)
         if memento is None:
             return False
+        seeks_page = any(self._is_error(each) for each in self._ranked(attempts))
         address = self._address(memento)
         cached = not self._preferences.no_cache
         task = verifier.check(memento, address, self._context, cached=cached)
         done, _ = await asyncio.wait([task], timeout=min(until - now, _PATIENCE))
         self._note(task.result() if done else _overdue(memento, address))
+        self._checks_for_page += seeks_page
+        if self._checks_for_page >= _MOST_FOR_PAGE:
+            # No page was found nearby, so the nearest memento is the answer.
+            self._wanted = self._wanted._replace(pages=False)
         return True
 
     def select(self, attempts: Sequence[Attempt]) -> Selected:
@@ -170,7 +175,8 @@ class MementoSelection:
         if isinstance(outcome, ArchiveError):
             return replace(attempt, outcome=closest, unchecked=outcome.why)
         is_same = outcome.memento.stamp[:14] == closest.memento.stamp[:14]
-        neighbours = {**(closest.neighbours if is_same else {}), **outcome.neighbours}
+        # An index states more about a capture than a link to it.
+        neighbours = {**outcome.neighbours, **(closest.neighbours if is_same else {})}
         return replace(
             attempt, outcome=replace(outcome, via=closest.via, neighbours=neighbours)
         )
@@ -197,12 +203,6 @@ class MementoSelection:
         self._outcomes[check.archive, check.uri] = check.outcome
         if isinstance(check.outcome, Unreachable | Resting):
             self._silent[check.archive] = check.outcome
-        errors = [o for o in self._outcomes.values() if self._is_archived_error(o)]
-        if errors and check.outcome is not errors[0]:
-            self._checks_for_page += 1
-            if self._checks_for_page >= _MOST_FOR_PAGE:
-                # No page was found nearby, so the nearest memento is the answer.
-                self._wanted = self._wanted._replace(pages=False)
 
     def _is_open(self, attempt: Attempt) -> bool:
         """Whether the memento is only promised, and can be requested."""
