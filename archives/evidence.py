@@ -225,12 +225,8 @@ def common_redirect(
     chosen = next((memento for memento, _ in mementos if memento.uri == location), None)
     if chosen is None:
         return None
-    near = {
-        relation: memento
-        for memento, relations in mementos
-        for relation in relations
-        if is_beside(relation, memento, chosen)
-    }
+    linked = {relation: memento for memento, relations in mementos for relation in relations}
+    near = {rel: memento for rel, memento in linked.items() if is_beside(rel, memento, chosen)}
     return ProvedRedirect(chosen, near)
 
 

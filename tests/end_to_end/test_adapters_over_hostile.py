@@ -20,6 +20,7 @@ from archives.adapters import source_for
 from archives.errors import ArchiveError, Misbehaved, Refused, Unreachable
 from archives.model import ArchiveEntry
 from archives.moment import Moment
+from archives.nearest import candidates
 from archives.source import Source
 from tests.fakes import an_entry
 from timegate.misbehave import EXAMPLE, FAULTS, Archive, ArchiveOptions, misbehaving_archive
@@ -54,6 +55,8 @@ class Outcome(Enum):
     """The right answer, without doubts; the whole list."""
     DOUBTED = auto()
     """An answer that says what speaks against it."""
+    NAMED = auto()
+    """Another capture than the nearest; the answer links a nearer one."""
     CLAIM = auto()
     """A false answer that cannot be recognised."""
     NONE = auto()
@@ -68,6 +71,7 @@ class Outcome(Enum):
 
 
 FINE, DOUBTED, CLAIM = Outcome.FINE, Outcome.DOUBTED, Outcome.CLAIM
+NAMED: Final = Outcome.NAMED
 MISBEHAVED, REFUSED = Outcome.MISBEHAVED, Outcome.REFUSED
 UNREACHABLE = Outcome.UNREACHABLE
 TROUBLE: Final[dict[Outcome, type[ArchiveError]]] = {
@@ -175,7 +179,7 @@ EXPECTED: Final[dict[str, Expected]] = dict.fromkeys(HARMLESS, Expected()) | {
     "stamp-differs": Expected(DOUBTED, DOUBTED, DOUBTED, timemap=Outcome.DIGITS),
     "other-original": Expected(serving=DOUBTED),
     "echo-asked": Expected(serving=(FINE, DOUBTED, FINE)),
-    "wrong-closest": at_timegates(DOUBTED),
+    "wrong-closest": at_timegates(NAMED),
     "holds-nothing": at_timegates(Outcome.NONE),
     "claims-everything": Expected(CLAIM, CLAIM, (CLAIM, CLAIM, MISBEHAVED), timemap=CLAIM),
     # Mementos that are not what TimeGate and lists promise: a redirect is not looked behind.
@@ -186,20 +190,20 @@ EXPECTED: Final[dict[str, Expected]] = dict.fromkeys(HARMLESS, Expected()) | {
     "memento-429": Expected(replay=REFUSED),
     "memento-503": Expected(replay=REFUSED),
     "memento-hang": Expected(replay=UNREACHABLE),
-    "memento-to-last": Expected(replay=(DOUBTED, DOUBTED, FINE)),
+    "memento-to-last": Expected(replay=(NAMED, NAMED, FINE)),
     "memento-to-login": Expected(replay=(FINE, CLAIM, MISBEHAVED)),
     "memento-to-live": Expected(replay=MISBEHAVED),
     "memento-elsewhere": Expected(replay=MISBEHAVED),
     "memento-redated": Expected(replay=DOUBTED),
     "memento-other-original": Expected(replay=DOUBTED),
     # TimeGates that choose another than the nearest.
-    "looks-back": at_timegates((FINE, DOUBTED, FINE)),
-    "always-newest": at_timegates((DOUBTED, DOUBTED, FINE)),
-    "always-oldest": at_timegates(DOUBTED),
-    "second-nearest": at_timegates(DOUBTED),
-    "false-next": at_timegates((FINE, DOUBTED, FINE)),
+    "looks-back": at_timegates((FINE, NAMED, FINE)),
+    "always-newest": at_timegates((NAMED, NAMED, FINE)),
+    "always-oldest": at_timegates(NAMED),
+    "second-nearest": at_timegates(NAMED),
+    "false-next": at_timegates(FINE),
     "promises-everything": at_timegates((FINE, CLAIM, FINE)),
-    "location-wrong": Expected(redirecting=DOUBTED),
+    "location-wrong": Expected(redirecting=NAMED),
     "content-location-wrong": Expected(serving=DOUBTED),
     "list-false": Expected(
         index=(FINE, FINE, Outcome.INVENTED), timemap=Outcome.INVENTED, list=Outcome.INVENTED
@@ -224,8 +228,8 @@ EXPECTED: Final[dict[str, Expected]] = dict.fromkeys(HARMLESS, Expected()) | {
     "says-gzip-twice": in_lists(MISBEHAVED),
     "says-unknown": in_lists(MISBEHAVED),
     # One broken rule of RFC 7089 each; what only misleads is noticed where it is looked at.
-    "newest-ignored": at_timegates((FINE, FINE, DOUBTED)),
-    "raw-another": Expected(replay=DOUBTED),
+    "newest-ignored": at_timegates((FINE, FINE, NAMED)),
+    "raw-another": Expected(replay=NAMED),
     "list-misses-one": Expected(timemap=DOUBTED),
     "list-undated": Expected(timemap=MISBEHAVED),
     "list-page": Expected(timemap=MISBEHAVED),
@@ -336,6 +340,8 @@ async def check_closest(source: Source, at: str | None, outcome: Outcome) -> Non
     assert bool(found.doubts) == (outcome is DOUBTED)
     if outcome is FINE:
         assert found.memento.stamp == RIGHT[at]
+    if outcome is NAMED:
+        assert candidates(found, moment)[0] != found.memento
     if outcome is CLAIM:
         assert found.memento.stamp == CLAIMED[at]
 

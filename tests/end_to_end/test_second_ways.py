@@ -36,9 +36,18 @@ class Scripted:
             page = parse_qs(urlsplit(target).query)["url"][0]
             self.pages.append(("cdx", page))
             return self.index(page)
+        if target.startswith("/web/"):
+            return self.memento(target)
         page = target.removeprefix("/timegate/")
         self.pages.append(("timegate", page))
         return self.timegate(page)
+
+    def memento(self, target: str) -> Answer:
+        """Serve a memento, if the TimeGate redirects to it."""
+        page = target.removeprefix(f"/web/{STAMP}/")
+        held = self.timegate(page)[1].get("Location", "").endswith(target)
+        fields = {"Memento-Datetime": AT, "Link": f'<{page}>; rel="original"'}
+        return (200, fields, b"copy") if held else (404, {}, b"")
 
     def held(self, page: str) -> Answer:
         """Redirect to the memento of *page*, as a TimeGate."""

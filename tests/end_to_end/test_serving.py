@@ -65,7 +65,9 @@ def test_a_timegate_over_real_pywbs(server: Running) -> None:
 
     assert status == 302
     assert "20150630235958" in headers["Location"]
-    assert headers["Memento-Precision"].startswith("match=exact, archive=any")
+    assert headers["Memento-Precision"].startswith(
+        "match=exact, evidence=promised, archive=any"
+    )
     assert json.loads(body)["time"]["delta"] == 0
 
 
