@@ -25,7 +25,7 @@ def ask(page: Page, text: str, date: str = "") -> None:
     [
         (EXACT, "", "Exactly as requested", "22 January 2016, 11:20:29 UTC"),
         (NEAR, "", "A substitute from another archive", "22 January 2016, 11:20:29 UTC"),
-        (EXACT.replace(":page:", ":\npage:"), "", "Exactly what was", "22 January 2016"),
+        (EXACT.replace(":page:", ":\npage:"), "", "Exactly as requested", "22 January 2016"),
         (f"duri:2005:{PAGE}", "", "As requested", "13 June 2005, 12:00:00 UTC"),
         (f"tdb:2005:{PAGE}", "", "As requested", "13 June 2005, 12:00:00 UTC"),
         (
@@ -35,7 +35,7 @@ def ask(page: Page, text: str, date: str = "") -> None:
             "15 June 2013, 08:30:00 UTC",
         ),
         (PAGE, "June 2005", "As requested", "13 June 2005, 12:00:00 UTC"),
-        (PAGE, "2017", "Close, but not quite", "1 March 2018, 10:10:10 UTC"),
+        (PAGE, "2017", "Some weeks away", "1 March 2018, 10:10:10 UTC"),
         (PAGE, "", "As requested", "2 February 2020, 02:02:02 UTC"),
     ],
 )

@@ -603,12 +603,13 @@ def violations_again(
     which is then requested. Answers for one direction of time are not cached.
     """
     settled = (
-        leads_somewhere(first)
+        preferences.get("direction", "closest") == "closest"
+        and leads_somewhere(first)
         and first.value("match") in ("exact", "within")
         and first.value("evidence") == "delivered"
         and first.value("sources") == "complete"
     )
-    if settled and again.exchanges and preferences.get("direction", "closest") == "closest":
+    if settled and again.exchanges:
         urls = [f"{each.method} {each.url}" for each in again.exchanges]
         yield Violation("cached", f"asked again: {urls}")
     if settled and (
@@ -638,8 +639,9 @@ async def good_copies(
 
     Named are those in the answers that the product got for this question: in redirects, links,
     TimeMaps and index rows; and, where it found none, those that an archive names when it is
-    asked once. Only mementos count that are of the time in their address, and only archives
-    that can answer three requests within the soft deadline.
+    asked once. Only mementos count that are of the time in their address, in their raw view too
+    where there is one, and only archives that can answer three requests within the soft
+    deadline.
     """
     allowed = allowed_archives(answer.asked, world, preferences)
     allowed = [archive for archive in allowed if _is_quick(archive)]
@@ -651,6 +653,9 @@ async def good_copies(
         for address in _named_by(own, archive, answer.asked):
             seen = await oracle.look(address)
             if seen is None or not _is_as_named(address, seen):
+                continue
+            raw = await oracle.look(_raw_view(address))
+            if archive.entry.raw is not None and not (raw and _is_as_named(address, raw)):
                 continue
             if _is_good(seen, answer.asked, preferences):
                 copies.append(seen)
@@ -742,7 +747,9 @@ async def missed(
     if not copies:
         return False, None
     if not leads_somewhere(answer):
-        return True, None if answer.problem == "precision-unmet" else Missed("lost", copies[0])
+        # A memento was found, and does not meet the preferences.
+        unmet = answer.problem == "precision-unmet" or answer.value("match") not in ("", "none")
+        return True, None if unmet else Missed("lost", copies[0])
     seen = await oracle.look(answer.location or "")
     if seen is None or relation(answer.asked.url, seen.original) == "redirected":
         return True, Missed("lost", copies[0])

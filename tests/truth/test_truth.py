@@ -17,7 +17,6 @@ from timegate.misbehave import FAULTS
 SEEDS: Final = tuple(range(1, 9))
 ROUNDS: Final = 250
 HTTP_ROUNDS: Final = 12
-NOT_YET: Final = pytest.mark.xfail(strict=False, reason="verdicts do not state their evidence")
 MOST_MISSED: Final = 0.01
 """Of the references for which a good copy exists."""
 
@@ -36,7 +35,6 @@ def tallies() -> dict[int, Tally]:
     return {}
 
 
-@NOT_YET
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_answer_claims_more_than_the_oracle_knows(
     seed: int, tallies: dict[int, Tally]
@@ -48,7 +46,6 @@ def test_no_answer_claims_more_than_the_oracle_knows(
         pytest.fail(f"{tally.summary()}\n\n{tally.claims[0]}", pytrace=False)
 
 
-@NOT_YET
 @pytest.mark.parametrize("number", range(HTTP_ROUNDS))
 async def test_no_answer_over_http_claims_more_than_the_oracle_knows(number: int) -> None:
     tally = Tally()
@@ -61,7 +58,6 @@ async def test_no_answer_over_http_claims_more_than_the_oracle_knows(number: int
         pytest.fail(f"{tally.summary()}\n\n{claims[0]}", pytrace=False)
 
 
-@NOT_YET
 def test_hardly_any_good_copy_is_missed(tallies: dict[int, Tally]) -> None:
     missed = sum(len(tally.misses) for tally in tallies.values())
     exist = sum(tally.referenced for tally in tallies.values())
