@@ -51,7 +51,7 @@ def main() -> None:
             targets = [f"{each}{case.parameters}" for each in exact_references(REFERENCES)]
             first = requests(server, targets, upstream)
             # Another address for the same: the cache of whole responses does not count here.
-            others = [target.removeprefix("/resolve") for target in targets]
+            others = [f"{target}&as=redirect" for target in targets]
             again = requests(server, others, upstream)
         print(f"{case.name:<34}{first:>8.2f}{case.target:>8.1f}{again:>8.2f}{0:>8}")
 

@@ -30,7 +30,7 @@ _MOST_CHECKS: Final = 8
 """Mementos that are requested for one resolution."""
 _MOST_FOR_PAGE: Final = 3
 """Of these, further ones after an archived error, in search of a page (S-5)."""
-_PATIENCE: Final = 2.0
+_PATIENCE: Final = 3.0
 """Seconds for one memento; then the next best one is requested."""
 
 AddressOf = Callable[[Query, Memento], str]
