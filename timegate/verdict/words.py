@@ -205,12 +205,18 @@ def grade(verdict: Verdict, status: WantedStatus = "2xx") -> Grade:
     row = GRADES[_graded_match(verdict), _distance(verdict)]
     code = archived_status(verdict)
     if code is not None:
-        what = "redirect" if 300 <= code <= 399 else "error"
-        tone: Tone = "fair" if row.tone == "good" else row.tone
-        row = row._replace(tone=tone, headline=f"{row.headline}: an archived {what} ({code})")
+        row = _with_status(row, code)
         if status == "2xx" and not _is_part(verdict):
             return row._replace(redirects=False, meets=False)
     return row if not row.meets or is_beyond_doubt(verdict) else row._replace(meets=False)
+
+
+def _with_status(row: Grade, code: int) -> Grade:
+    """Return *row* for a copy of an error or a redirect, which is never called as requested."""
+    what = f"A copy of {'a redirect' if 300 <= code <= 399 else 'an error'} ({code})"
+    if row.tone == "good":
+        return row._replace(tone="fair", headline=what)
+    return row._replace(headline=f"{row.headline}; {what[0].lower()}{what[1:]}")
 
 
 def _graded_match(verdict: Verdict) -> str:

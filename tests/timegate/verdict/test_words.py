@@ -191,15 +191,22 @@ def test_a_substitute_that_is_only_promised_does_not_meet_the_request() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "what"), [(404, "error"), (503, "error"), (302, "redirect")]
+    ("status", "what"), [(404, "an error"), (503, "an error"), (302, "a redirect")]
 )
 def test_a_copy_of_an_error_is_not_as_requested(status: int, what: str) -> None:
     judged = verdict(resolved(DATED, found(COPY._replace(status=status))), REGISTRY)
 
     row = grade(judged)
-    assert row.headline == f"Exactly as requested: an archived {what} ({status})"
+    assert row.headline == f"A copy of {what} ({status})"
     assert (row.tone, row.redirects, row.meets) == ("fair", False, False)
     assert grade(judged, "any").meets
+
+
+def test_a_distant_copy_of_an_error_says_both() -> None:
+    copy = memento("20160125112029")._replace(status=404)
+    judged = verdict(resolved(DATED, found(copy)), REGISTRY)
+
+    assert grade(judged).headline == "Near: some days away; a copy of an error (404)"
 
 
 def test_a_copy_of_an_error_is_as_requested_for_a_part() -> None:
