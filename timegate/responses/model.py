@@ -223,10 +223,15 @@ def encoded_path(rest: str, name: str) -> str:
     """
     identifier, _, query = rest.rpartition("?")
     ours = OWN_PARAMETERS - {name}
-    pairs = [(unquote_plus(pair.partition("=")[0]) in ours, pair) for pair in query.split("&")]
+    pairs = [(_is_one_of(ours, pair), pair) for pair in query.split("&")]
     whole = f"{identifier_in(identifier)}?{'&'.join(pair for own, pair in pairs if not own)}"
     parameters = "&".join(pair for own, pair in pairs if own)
     return "?".join(filter(None, (resolve_path(whole), parameters)))
+
+
+def _is_one_of(names: frozenset[str], pair: str) -> bool:
+    name, equals, _ = pair.partition("=")
+    return bool(equals) and unquote_plus(name) in names
 
 
 def resolve_path(identifier: str) -> str:

@@ -118,3 +118,9 @@ def test_following_the_advice_keeps_every_parameter_of_the_url(query: str) -> No
 
     assert parameters == {"as": "json"}
     assert identifier_in(text) == f"{URL}?{query}&tolerence=1"
+
+
+def test_a_name_without_a_value_belongs_to_the_url() -> None:
+    path = encoded_path(f"{URL}?as&tolerence=1&as=json", "tolerence")
+
+    assert path == f"{resolve_path(f'{URL}?as&tolerence=1')}?as=json"
