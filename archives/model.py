@@ -221,8 +221,8 @@ class ArchiveEntry:
     raw: str | None = None
     """Template of the unaltered bytes; None if the archive does not serve them."""
     selection: Selection = "nearest"
-    """How its TimeGate chooses: ``nearest``, or ``nearest-before`` if it only looks back, which is
-    also learned from its answers; `/archives/{id}` shows it."""
+    """How its TimeGate chooses: ``nearest``, or ``nearest-before`` if it only looks back, which
+    is also learned from its answers; `/archives/{id}` shows it."""
     padded: bool = False
     """Whether its stamps may end in zeros that were never measured (T-9)."""
     path: str | None = None
