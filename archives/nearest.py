@@ -118,6 +118,15 @@ def candidates(closest: Closest, at: Moment | None) -> list[Memento]:
     return sorted(named, key=lambda memento: measure(memento)[:3])
 
 
+def nearest_candidate(closest: Closest, at: Moment | None) -> Memento:
+    """Return the first of the candidates of *closest*."""
+    named = (closest.memento, *closest.neighbours.values())
+    if at is None:
+        return max(named, key=lambda memento: memento.stamp[:14])
+    measure = remoteness(at)
+    return min(named, key=lambda memento: measure(memento)[:3])
+
+
 def at_candidate(closest: Closest, memento: Memento) -> Closest:
     """Return *closest* with *memento*, one of its candidates, as the memento.
 

@@ -11,6 +11,7 @@ from archives.nearest import (
     at_candidate,
     candidates,
     nearest,
+    nearest_candidate,
 )
 from timegate.resolution.model import Attempt, Direction, Preferences, Query
 
@@ -243,6 +244,8 @@ def nearest_named(closest: Closest, at: Moment | None, direction: Direction) -> 
     """Return *closest* with the nearest memento that it names in *direction*."""
     if not closest.neighbours or (at is not None and at.digits == closest.memento.stamp):
         return closest
+    if direction == "closest":
+        return at_candidate(closest, nearest_candidate(closest, at))
     return next(iter(nearest_candidates(closest, at, direction)), closest)
 
 

@@ -72,6 +72,8 @@ class MementoSelection:
         self._silent: dict[str, ArchiveError] = {}
         """Archives that did not answer a request for a memento: no other is requested."""
         self._checks_for_page = 0
+        self._chosen: dict[int, tuple[Attempt, Attempt]] = {}
+        """Attempts by their id, each with its nearest memento; unless mementos are verified."""
 
     @property
     def verifies(self) -> bool:
@@ -134,9 +136,7 @@ class MementoSelection:
         closest = self._as_addressed(attempt.outcome)
         query, direction = self._query, self._preferences.direction
         if self._verifier is None:
-            nearest = nearest_named(closest, query.at, direction)
-            unchanged = nearest is attempt.outcome
-            return [attempt if unchanged else replace(attempt, outcome=nearest)]
+            return [self._nearest(attempt, closest)]
         candidates: dict[str, Attempt | None] = {}
         statements = [closest]
         while statements:
@@ -148,6 +148,17 @@ class MementoSelection:
                 if checked is not None and checked.outcome is not each:
                     statements += self._statement(checked)
         return [attempt for attempt in candidates.values() if attempt is not None]
+
+    def _nearest(self, attempt: Attempt, closest: Closest) -> Attempt:
+        """Return *attempt* with the nearest memento that it names, as it is promised."""
+        known = self._chosen.get(id(attempt))
+        if known is None:
+            nearest = nearest_named(closest, self._query.at, self._preferences.direction)
+            unchanged = nearest is attempt.outcome
+            chosen = attempt if unchanged else replace(attempt, outcome=nearest)
+            # The attempt is kept, so that its id is not used again.
+            known = self._chosen[id(attempt)] = (attempt, chosen)
+        return known[1]
 
     def _as_addressed(self, closest: Closest) -> Closest:
         """Return *closest*; only promised if another view answered than the one to verify."""
@@ -240,7 +251,10 @@ class MementoSelection:
         closest = attempt.outcome
         if not isinstance(closest, Closest):
             return attempt
-        mementos = ranked(self._query, self._candidates(attempt), self._order, self._wanted)
+        candidates = self._candidates(attempt)
+        if len(candidates) == 1:
+            return candidates[0]
+        mementos = ranked(self._query, candidates, self._order, self._wanted)
         if mementos:
             return mementos[0]
         why = "names a memento that does not exist"
