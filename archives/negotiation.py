@@ -373,7 +373,8 @@ class Negotiator:
         """
         if question.via != "timegate":
             return None
-        page = Memento("", statement.url, question.original, self._entry.id)
+        original = statement.original(None, question.original)
+        page = Memento("", statement.url, original, self._entry.id)
         linked = statement.neighbours(page, latest_stamp(self._clock))
         best = nearest(linked.values(), question.at)
         if best is None or downgrades(statement.url, best.uri):
