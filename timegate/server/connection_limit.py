@@ -288,10 +288,10 @@ class ServerConnection(RequestHandler):
             if target is not None:
                 data = target[0] + b"/" + data[target.end() :]
         between = self._current_request is None
-        if between:
-            self._waits_for_head(self)
         super().data_received(data)
+        # Nearly always the head is complete now.
         if between and not self._messages and self.transport is not None:
+            self._waits_for_head(self)
             acknowledge(self.transport)
 
     def handle_error(
