@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iter
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from archives.errors import Queued, Refused, Resting
+from archives.errors import ArchiveError, Queued, Refused, Resting
 from archives.model import ArchiveEntry, Rate
 from archives.registry import Registry
 from timegate.batch.journal import Journal
@@ -39,10 +39,20 @@ def queued(resolution: Resolution) -> dict[str, float]:
     Archives that asked us to wait or seem dead are left to the second pass.
     """
     return {
-        attempt.archive: attempt.outcome.retry_after
-        for attempt in resolution.attempts
-        if isinstance(attempt.outcome, Queued)
+        archive: error.retry_after
+        for archive, error in _errors(resolution)
+        if isinstance(error, Queued)
     }
+
+
+def _errors(resolution: Resolution) -> Iterator[tuple[str, ArchiveError]]:
+    """Yield the failures of questions and of requests for mementos, with their archives."""
+    for attempt in resolution.attempts:
+        if isinstance(attempt.outcome, ArchiveError):
+            yield attempt.archive, attempt.outcome
+    for check in resolution.checks:
+        if isinstance(check.outcome, ArchiveError):
+            yield check.archive, check.outcome
 
 
 class ArchiveQueue:
@@ -75,11 +85,10 @@ class ArchiveRests:
     def wait(self, resolution: Resolution, now: float) -> float:
         """Return the seconds until these archives may be queried; 0 if none is waited for."""
         waits = [0.0]
-        for attempt in resolution.attempts:
-            error = attempt.outcome
+        for archive, error in _errors(resolution):
             if not isinstance(error, Resting | Refused) or isinstance(error, Queued):
                 continue
-            give_up = self._give_up.setdefault(attempt.archive, now + self._longest)
+            give_up = self._give_up.setdefault(archive, now + self._longest)
             if error.retry_after is not None and now + error.retry_after <= give_up:
                 waits.append(error.retry_after)
         return max(waits)

@@ -214,7 +214,8 @@ class Verifier:
         except TimeoutError:
             why = f"did not deliver the memento within {self._patience:g} s"
             outcome = Unreachable(memento.archive, address, why)
-        if isinstance(outcome, ArchiveError):
+        # Where no request was sent, nothing is known about the memento.
+        if isinstance(outcome, ArchiveError) and not isinstance(outcome, Resting):
             self._failed[key] = outcome
         return MementoCheck(*key, outcome)
 

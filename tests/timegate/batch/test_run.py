@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from archives.errors import ArchiveError, Resting
+from archives.errors import ArchiveError, Queued, Resting
 from archives.model import Closest, Limits, Rate
 from archives.moment import Moment
 from archives.source import Request
@@ -22,9 +22,10 @@ from timegate.batch.run import (
     BatchRun,
     Resolve,
     Waits,
+    queued,
     read_in_thread,
 )
-from timegate.resolution.model import Attempt, Preferences, Query, Resolution
+from timegate.resolution.model import Attempt, MementoCheck, Preferences, Query, Resolution
 from timegate.text.times import read_time
 from timegate.upstream.rate_limit import LocalRateLimiter, RequestQueue
 from timegate.verdict import Verdict
@@ -339,3 +340,14 @@ def test_a_copy_of_the_first_pass_is_kept_if_the_second_finds_nothing(
 
     assert (result.code, result.final) == (1, True)
     assert result.memento is not None
+
+
+def test_a_memento_that_our_rate_limit_kept_from_being_checked_is_waited_for() -> None:
+    best = found(memento("20160122112029"), evidence="promised")
+    full = Queued("internet-archive", "http://x.org/", "the queue is full", 2.0)
+    check = MementoCheck("internet-archive", "http://x.org/", full)
+    query = Query("http://x.org/", None)
+
+    resolution = Resolution(query, Preferences(), best, (), (best,), checks=(check,))
+
+    assert queued(resolution) == {"internet-archive": 2.0}

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from archives.errors import Misbehaved, Refused
+from archives.errors import ArchiveError, Misbehaved, Queued, Refused
 from archives.formats.httpdate import http_date
 from archives.model import Closest, Memento
 from archives.moment import Moment
@@ -182,3 +182,15 @@ def test_after_three_unusable_answers_replay_addresses_are_not_requested_any_mor
 def test_a_refusal_at_the_replay_address_is_the_answer_of_the_archive() -> None:
     with pytest.raises(Refused):
         directly({at(STAMP): Canned(429, {})}, replay=REPLAY)
+
+
+def test_a_request_that_our_rate_limit_prevented_is_sent_the_next_time() -> None:
+    promised = Memento(STAMP, at(STAMP), PAGE, "test")
+    answers: list[Canned | ArchiveError] = [Queued("test", PAGE, "full", 1.0), memento(STAMP)]
+
+    async def run() -> list[object]:
+        subject, _ = verifier(lambda _: answers.pop(0))
+        checks = [await subject.check(promised, promised.uri, UNLIMITED) for _ in range(2)]
+        return [type(check.outcome) for check in checks]
+
+    assert in_virtual_time(run()) == [Queued, Closest]
