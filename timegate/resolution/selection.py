@@ -72,8 +72,6 @@ class MementoSelection:
         self._silent: dict[str, ArchiveError] = {}
         """Archives that did not answer a request for a memento: no other is requested."""
         self._checks_for_page = 0
-        self._chosen: dict[int, tuple[Attempt, Attempt]] = {}
-        """Attempts by their id, each with its nearest memento; unless mementos are verified."""
 
     @property
     def verifies(self) -> bool:
@@ -151,14 +149,8 @@ class MementoSelection:
 
     def _nearest(self, attempt: Attempt, closest: Closest) -> Attempt:
         """Return *attempt* with the nearest memento that it names, as it is promised."""
-        known = self._chosen.get(id(attempt))
-        if known is None:
-            nearest = nearest_named(closest, self._query.at, self._preferences.direction)
-            unchanged = nearest is attempt.outcome
-            chosen = attempt if unchanged else replace(attempt, outcome=nearest)
-            # The attempt is kept, so that its id is not used again.
-            known = self._chosen[id(attempt)] = (attempt, chosen)
-        return known[1]
+        nearest = nearest_named(closest, self._query.at, self._preferences.direction)
+        return attempt if nearest is attempt.outcome else replace(attempt, outcome=nearest)
 
     def _as_addressed(self, closest: Closest) -> Closest:
         """Return *closest*; only promised if another view answered than the one to verify."""
