@@ -362,13 +362,13 @@ async def _delivery(
     """Return over-claims about what is delivered: replay, or the raw view of the capture.
 
     Where an archive has a raw view, the product requests that one, because framed replay
-    repeats the digits of its address as the date. It sends HEAD: that the answer to GET is
-    another one, against RFC 9110, cannot be known.
+    repeats the digits of its address as the date, and says so (``view=raw``). It sends HEAD:
+    that the answer to GET is another one, against RFC 9110, cannot be known.
     """
     address = answer.location or ""
     found, archive = [*_of_delivery(answer, seen)], world.at(address)
     views = [address]
-    if archive is not None and archive.entry.raw is not None:
+    if archive is not None and answer.parameter("evidence", "view") == "raw":
         views.append(_raw_view(address))
     for view in views:
         for method in _METHODS:

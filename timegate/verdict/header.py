@@ -127,6 +127,7 @@ def _is_on_side(time: Member, direction: Direction) -> bool:
 
 LONGEST_TEXT: Final = 2000
 _TOKEN_PARAMETERS: Final = {
+    "evidence": ("view",),
     "time": ("basis", "live"),
     "granularity": ("req", "got"),
     "coverage": ("req", "got"),

@@ -483,7 +483,7 @@ def verdict(resolution: Resolution, registry: Registry) -> Verdict:
         match = plain("promised")
     return Verdict(
         match=match,
-        evidence=evidence(best, best.outcome),
+        evidence=evidence(best, best.outcome, shown),
         archive=archive,
         time=time,
         granularity=grain,
@@ -509,11 +509,21 @@ def is_unverified(resolution: Resolution, found: Closest) -> bool:
     return claims and found.evidence == "promised"
 
 
-def evidence(best: Attempt, found: Closest) -> Member:
-    """Return what the claim rests on, and why the memento could not be requested."""
+def evidence(best: Attempt, found: Closest, shown: View) -> Member:
+    """Return what the claim rests on, and why the memento could not be requested.
+
+    ``view=raw``: the raw view was delivered, and the client is sent to the replay of it.
+    """
     redirects = len(found.hops[1:]) if found.evidence == "delivered" else 0
-    failure = best.unchecked[:_LONGEST_DOUBT]
-    return Member(found.evidence, {"hops": redirects or "", "failed": failure})
+    other_view = (
+        found.evidence == "delivered" and found.hops and found.hops[-1].url != shown.uri
+    )
+    params = {
+        "hops": redirects or "",
+        "view": "raw" if other_view else "",
+        "failed": best.unchecked[:_LONGEST_DOUBT],
+    }
+    return Member(found.evidence, params)
 
 
 def _syntax(value: Syntax, diagnostics: tuple[str, ...]) -> Member:

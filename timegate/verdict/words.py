@@ -383,9 +383,10 @@ def _explain_evidence(evidence: Member) -> _Explanation:
     if evidence["failed"]:
         why = f"The copy was not delivered when this was checked: {evidence['failed']}."
         return "poor", f"The archive names this copy. {why}"
+    view = " in its raw view" if evidence["view"] == "raw" else ""
     sentences: Mapping[str, _Explanation] = {
         "promised": ("fair", "The archive names this copy; it was not checked."),
-        "delivered": ("good", "The archive delivered this copy when it was checked."),
+        "delivered": ("good", f"The archive delivered this copy{view} when it was checked."),
         "held": ("good", "The copy was read from a collection of this server."),
     }
     return sentences.get(evidence.value)

@@ -5,8 +5,9 @@ from typing import Final
 
 import pytest
 
+from archives.model import Closest, Hop
 from tests.timegate.resolution.resolutions import REGISTRY, asking, found, memento, resolved
-from timegate.verdict import Member, Verdict, in_words, verdict
+from timegate.verdict import Member, Verdict, header, in_words, verdict
 from timegate.verdict.words import explained, grade
 
 
@@ -200,6 +201,18 @@ def test_a_copy_of_an_error_is_not_as_requested(status: int, what: str) -> None:
     assert row.headline == f"A copy of {what} ({status})"
     assert (row.tone, row.redirects, row.meets) == ("fair", False, False)
     assert grade(judged, "any").meets
+
+
+def test_the_view_that_was_checked_is_said_if_it_is_another_one() -> None:
+    best = found(COPY)
+    assert isinstance(best.outcome, Closest)
+    raw = Hop("https://web.archive.org/web/20160122112029id_/http://www.dr.dk/", 200, None)
+    checked = replace(best, outcome=replace(best.outcome, hops=(raw,)))
+
+    judged = verdict(resolved(DATED, checked), REGISTRY)
+
+    assert judged.evidence == Member("delivered", {"view": "raw"})
+    assert header(judged).startswith("match=exact, evidence=delivered;view=raw, ")
 
 
 def test_a_distant_copy_of_an_error_says_both() -> None:
