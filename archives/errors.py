@@ -17,7 +17,58 @@ on: a query, an item of a list, a record, a file, a canary, a check. It is repor
 of that thing alone, with `place_of` it.
 """
 
+import logging
+import time
 import traceback
+from collections import Counter
+from collections.abc import Callable
+from typing import Final
+
+_LOGGER: Final = logging.getLogger("archives")
+_BETWEEN_LINES: Final = 60.0
+_MOST_FRAMES: Final = 20
+
+
+class ReportInterval:
+    """Counts events by subject; of each subject, one in a minute is reported."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._quiet_until: dict[str, float] = {}
+        self._unreported: Counter[str] = Counter()
+        self.total = 0
+
+    def count(self, subject: str) -> int:
+        """Count an event; return how many are to be reported now, 0 for none."""
+        self.total += 1
+        self._unreported[subject] += 1
+        now = self._clock()
+        if now < self._quiet_until.get(subject, now):
+            return 0
+        self._quiet_until[subject] = now + _BETWEEN_LINES
+        return self._unreported.pop(subject)
+
+
+class UnforeseenLog:
+    """Logs where unforeseen exceptions were raised in this package, without their messages."""
+
+    def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._name = name
+        self._interval = ReportInterval(clock)
+
+    @property
+    def total(self) -> int:
+        """Number of exceptions so far."""
+        return self._interval.total
+
+    def __call__(self, error: Exception) -> None:
+        """Count *error*, and log its traceback if none was logged in the last minute."""
+        times = self._interval.count(self._name)
+        if times:
+            frames = traceback.extract_tb(error.__traceback__)[-_MOST_FRAMES:]
+            at = ", ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames)
+            kind = type(error).__name__
+            _LOGGER.error("%s times=%d error=%s at=%s", self._name, times, kind, at)
 
 
 def place_of(error: BaseException) -> str:
@@ -38,7 +89,15 @@ class ArchiveError(Exception):
 
 
 class Unreachable(ArchiveError):
-    """No answer arrived."""
+    """No answer arrived.
+
+    With *no_network*, not even a name or a route was found: if all archives fail in this way,
+    this machine has no network.
+    """
+
+    def __init__(self, archive: str, url: str, why: str, *, no_network: bool = False) -> None:
+        super().__init__(archive, url, why)
+        self.no_network = no_network
 
 
 class Refused(ArchiveError):

@@ -40,6 +40,9 @@ class ReplayAddress(NamedTuple):
     original: str
 
 
+_STAMP_DIGITS: Final = 14
+_SOME_ADDRESS: Final = ReplayAddress("20000101000000", "http://example.org/")
+
 # One answer repeats the same few addresses.
 _MEMO_SIZE: Final = 4096
 
@@ -215,34 +218,55 @@ def common_redirect(
     `weigh`, in less than half of the time (decision 12).
     """
     location = reply.headers.get("location", "")
-    address = address_of(location)
-    if address is None or address.original != requested:
+    end = f"/{requested}"
+    prefix = location.removesuffix(end)[:-_STAMP_DIGITS]
+    if not (location.endswith(end) and _is_plain(requested) and _precedes_stamp(prefix)):
         return None
-    if _originals(links, reply.url) != (requested,):
+    originals = [(target, params) for target, rels, params in links if "original" in rels]
+    if len(originals) != 1 or originals[0][0] != requested or "anchor" in originals[0][1]:
         return None
-    prefix = location.removesuffix(f"{address.stamp}/{requested}")
     mementos = _uniform_mementos(links, prefix, requested, archive, now)
-    chosen = next((memento for memento, _ in mementos if memento.uri == location), None)
+    chosen: Memento | None = None
+    linked: dict[Relation, Memento] = {}
+    for memento, rels in mementos:
+        if memento.uri == location:
+            chosen = memento
+        for relation in _relations(rels):
+            linked[relation] = memento
     if chosen is None:
         return None
-    linked = {relation: memento for memento, relations in mementos for relation in relations}
     near = {rel: memento for rel, memento in linked.items() if is_beside(rel, memento, chosen)}
     return ProvedRedirect(chosen, near)
 
 
 def _uniform_mementos(
     links: Sequence[Link], prefix: str, original: str, archive: str, now: str
-) -> list[tuple[Memento, tuple[Relation, ...]]]:
+) -> list[tuple[Memento, tuple[str, ...]]]:
     """Return the linked mementos; none if one is not at *prefix*, its stamp and *original*."""
-    mementos: list[tuple[Memento, tuple[Relation, ...]]] = []
+    mementos: list[tuple[Memento, tuple[str, ...]]] = []
     for target, rels, params in links:
         if "memento" not in rels:
             continue
-        stamp = plausible_stamp(params.get("datetime", ""), now)
+        stamp = _stamp(params.get("datetime", ""))
         if stamp is None or target != f"{prefix}{stamp}/{original}" or "anchor" in params:
             return []
-        mementos.append((Memento(stamp, target, original, archive), _relations(rels)))
+        if not BEFORE_THE_WEB <= stamp <= now:
+            return []
+        mementos.append((Memento(stamp, target, original, archive), rels))
     return mementos
+
+
+@lru_cache(maxsize=1024)
+def _precedes_stamp(prefix: str) -> bool:
+    """Whether the addresses of mementos begin with *prefix*: stamp and original follow."""
+    return (
+        address_of(f"{prefix}{_SOME_ADDRESS.stamp}/{_SOME_ADDRESS.original}") == _SOME_ADDRESS
+    )
+
+
+def _is_plain(url: str) -> bool:
+    """Whether a link to *url* is read as it is written: absolute, and without HTML escapes."""
+    return url.startswith(WEB) and "&amp;" not in url
 
 
 class DatedLink(NamedTuple):

@@ -26,6 +26,8 @@ class Memento(NamedTuple):
     """The archived HTTP status, if the archive states it."""
     mime: str | None = None
     digest: str | None = None
+    is_asserted: bool = False
+    """Whether the time is what the writer of a store asserts, rather than a clock."""
 
     @property
     def captured(self) -> Moment:
@@ -89,7 +91,7 @@ Dialect = Literal["wayback-cdx", "pywb-cdxj", "arquivo", "outbackcdx"]
 class ArchiveKind:
     """A kind of archive: what its adapter needs to know of an archive, and what it can do.
 
-    Each adapter states its own; `archives.adapters.KINDS` lists them by name.
+    `archives.kinds.KINDS` lists them by name.
     """
 
     name: str
@@ -207,7 +209,8 @@ class ArchiveEntry:
     pwid: tuple[str, ...] = ()
     """Its archive-ids in PWIDs; the first is used in PWIDs that we write."""
     hosts: tuple[str, ...] = ()
-    """Hosts that serve it now. Connections go to these and to the endpoints' hosts only."""
+    """Hosts that serve it now, at their default ports. Connections go to these and to the
+    servers of the endpoints only, and no address elsewhere is taken from its answers."""
     former_hosts: tuple[str, ...] = ()
     timegate: str | None = None
     """Prefix to which the original URL is appended."""

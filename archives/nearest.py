@@ -13,8 +13,10 @@ from collections.abc import (
 )
 from contextlib import aclosing
 from datetime import timedelta
+from functools import lru_cache
 from typing import Final
 
+from archives.columns import CaptureColumns, in_order
 from archives.errors import ArchiveError, Misbehaved
 from archives.model import Closest, Memento, Relation, is_beside
 from archives.moment import Moment, second_of
@@ -26,8 +28,8 @@ _FIRST_CAPTURES: Final = 512
 _NOTHING: Final = timedelta(0)
 
 Overflow = Callable[
-    [list[Memento], AsyncIterator[list[Memento]], Callable[[str], Misbehaved]],
-    AsyncGenerator[list[Memento], None],
+    [CaptureColumns, AsyncIterator[CaptureColumns], Callable[[str], Misbehaved]],
+    AsyncGenerator[CaptureColumns, None],
 ]
 """Sorts captures in memory together with the batches that follow."""
 Remoteness = tuple[timedelta, timedelta, int, bool, str, str]
@@ -49,6 +51,13 @@ def nearest(captures: Iterable[Memento], at: Moment | None) -> Memento | None:
 
 def remoteness(at: Moment) -> Callable[[Memento], Remoteness]:
     """Return a sort key by the distance of captures from *at*: the nearest is the least."""
+    return _remoteness(at.digits)
+
+
+# The answers of all archives are measured against the same moment.
+@lru_cache(maxsize=256)
+def _remoteness(digits: str) -> Callable[[Memento], Remoteness]:
+    at = Moment(digits)
     first, last = at.window
     instant = at.negotiated
     is_fine = not at.fits_http_date
@@ -123,6 +132,10 @@ def nearest_candidate(closest: Closest, at: Moment | None) -> Memento:
     named = (closest.memento, *closest.neighbours.values())
     if at is None:
         return max(named, key=lambda memento: memento.stamp[:14])
+    if len(at.digits) == 14 and at.fits_http_date:
+        second = second_of(at.digits)
+        # From a whole second there is one distance, not three.
+        return min(named, key=lambda memento: abs(second_of(memento.stamp) - second))
     measure = remoteness(at)
     return min(named, key=lambda memento: measure(memento)[:3])
 
@@ -139,11 +152,11 @@ def at_candidate(closest: Closest, memento: Memento) -> Closest:
 
 
 async def oldest_first(
-    batches: AsyncGenerator[list[Memento], None],
+    batches: AsyncGenerator[Sequence[Memento], None],
     may_go_back: Callable[[str], bool],
     misbehaved: Callable[[str], Misbehaved],
     overflow: Overflow | None = None,
-) -> AsyncGenerator[Sequence[Memento], None]:
+) -> AsyncGenerator[CaptureColumns, None]:
     """Yield *batches* oldest first, each capture once.
 
     If the first captures are in order, the batches are passed on as they arrive, and a later
@@ -154,14 +167,16 @@ async def oldest_first(
     async with aclosing(batches):
         head = _Head(batches)
         await head.grow(_FIRST_CAPTURES)
-        if head.captures and (not head.is_sorted or may_go_back(head.captures[-1].stamp)):
+        if head.captures and (
+            not head.captures.ascends or may_go_back(head.captures.stamps[-1])
+        ):
             await head.grow(MOST_UNSORTED)
-        last: list[Memento] = []
+        last: CaptureColumns | None = None
         async with aclosing(head.in_order(misbehaved, overflow)) as rest:
             async for captures in rest:
-                if not _ascending(last + captures):
+                fresh = _after(last, captures)
+                if fresh is None:
                     raise misbehaved("lists captures out of the order it began with")
-                fresh = _each_once(last + captures)[len(last) :]
                 if fresh:
                     yield fresh
                     last = fresh[-1:]
@@ -170,21 +185,17 @@ async def oldest_first(
 class _Head:
     """The beginning of a list, in memory."""
 
-    def __init__(self, batches: AsyncIterator[list[Memento]]) -> None:
+    def __init__(self, batches: AsyncIterator[Sequence[Memento]]) -> None:
         self._batches = batches
         self._error: ArchiveError | None = None
         """The error that broke the list off."""
-        self.captures: list[Memento] = []
-
-    @property
-    def is_sorted(self) -> bool:
-        return _ascending(self.captures)
+        self.captures = CaptureColumns([], [], [])
 
     async def grow(self, enough: int) -> None:
         """Read captures until there are more than *enough*, or the list ends."""
         try:
             while len(self.captures) <= enough:
-                self.captures += await anext(self._batches)
+                self.captures.extend(await anext(self._batches))
         except StopAsyncIteration:
             return
         except ArchiveError as error:
@@ -192,33 +203,36 @@ class _Head:
 
     def in_order(
         self, misbehaved: Callable[[str], Misbehaved], overflow: Overflow | None
-    ) -> AsyncGenerator[list[Memento], None]:
+    ) -> AsyncGenerator[CaptureColumns, None]:
         """Yield the captures sorted, then the rest; too many are sorted with the rest."""
-        if len(self.captures) <= MOST_UNSORTED or self.is_sorted:
+        if len(self.captures) <= MOST_UNSORTED or self.captures.ascends:
             return self._sorted_then_rest()
         if overflow is None:
             raise misbehaved(f"lists more than {MOST_UNSORTED} captures out of order")
-        captures, self.captures = self.captures, []
+        captures, self.captures = self.captures, CaptureColumns([], [], [])
         return overflow(captures, self._rest(), misbehaved)
 
-    async def _sorted_then_rest(self) -> AsyncGenerator[list[Memento], None]:
-        yield sorted(self.captures, key=lambda capture: capture[:2])
-        async for captures in self._rest():
-            yield captures
+    async def _sorted_then_rest(self) -> AsyncGenerator[CaptureColumns, None]:
+        captures = self.captures
+        yield captures if captures.has_distinct_stamps else in_order([captures])
+        async for batch in self._rest():
+            yield batch
 
-    async def _rest(self) -> AsyncIterator[list[Memento]]:
+    async def _rest(self) -> AsyncIterator[CaptureColumns]:
         if self._error is not None:
             raise self._error
         async for captures in self._batches:
-            yield captures
+            yield CaptureColumns.of(captures)
 
 
-def _ascending(captures: Sequence[Memento]) -> bool:
-    stamps = [capture[0] for capture in captures]
-    return stamps == sorted(stamps)
-
-
-def _each_once(captures: list[Memento]) -> list[Memento]:
-    """Return *captures* without repetitions; a list of distinct stamps has none."""
-    stamps = {capture[0] for capture in captures}
-    return captures if len(stamps) == len(captures) else list(dict.fromkeys(captures))
+def _after(last: CaptureColumns | None, captures: CaptureColumns) -> CaptureColumns | None:
+    """Return *captures* without repetitions of *last* and each other; None if out of order."""
+    follows = last is None or not captures or last.stamps[-1] < captures.stamps[0]
+    if follows and captures.has_distinct_stamps:
+        return captures
+    joined = captures if last is None else last[:]
+    if last is not None:
+        joined.extend(captures)
+    if not joined.ascends:
+        return None
+    return joined.each_once()[0 if last is None else len(last) :]

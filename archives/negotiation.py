@@ -5,15 +5,15 @@ memento itself. At most `MOST_HOPS` redirects are followed, one request each, an
 checks each address. No body is read.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
+from archives.addresses import ArchiveAddresses, RefusedAddress, downgrades
 from archives.errors import Gated, Misbehaved, Refused
 from archives.evidence import (
-    WEB,
     Statement,
     address_of,
     common_redirect,
@@ -24,11 +24,18 @@ from archives.evidence import (
     weigh,
 )
 from archives.formats.linkformat import Link
-from archives.model import ArchiveEntry, Closest, Hop, Memento, Negotiation, Selection
+from archives.model import (
+    ArchiveEntry,
+    Closest,
+    Hop,
+    Memento,
+    Negotiation,
+    Relation,
+    Selection,
+)
 from archives.moment import Moment, second_of
 from archives.nearest import nearest, neighbours_of, true_neighbours
 from archives.source import Fetcher, Reply, Request
-from archives.uri import DEFAULT_PORTS, plain_host, plain_origin
 
 MOST_HOPS: Final = 5
 ABSENT: Final = (404, 410)
@@ -46,18 +53,22 @@ _Method = Literal["GET", "HEAD"]
 
 def latest_stamp(clock: Clock) -> str:
     """Return the last stamp that a capture can have now."""
-    return _latest_in(clock().replace(microsecond=0))
+    return _latest_in(int(clock().timestamp()))
 
 
 @lru_cache(maxsize=8)
-def _latest_in(second: datetime) -> str:
-    return Moment.of(second.astimezone(UTC) + _CLOCK_DRIFT).digits
+def _latest_in(second: int) -> str:
+    return Moment.of(datetime.fromtimestamp(second, UTC) + _CLOCK_DRIFT).digits
+
+
+def instant_for(at: Moment, selection: Selection) -> str:
+    """Return the stamp to request from an archive; it depends on how it selects (T-11)."""
+    return _instant_for(at.digits, selection)
 
 
 @lru_cache(maxsize=1024)
-def instant_for(at: Moment, selection: Selection) -> str:
-    """Return the stamp to request from an archive; it depends on how it selects (T-11)."""
-    before = selection == "nearest-before"
+def _instant_for(digits: str, selection: Selection) -> str:
+    at, before = Moment(digits), selection == "nearest-before"
     return Moment.of(at.window[1] if before else at.negotiated).digits
 
 
@@ -82,20 +93,23 @@ class ObservedSelection:
         learned = self._looked_back >= self._ENOUGH and not self._looks_ahead
         return "nearest-before" if learned else self._stated
 
-    def observe(self, chosen: Memento, linked: Collection[Memento], at: Moment | None) -> None:
+    def observe(
+        self, chosen: Memento, linked: Iterable[Memento], requested: str | None
+    ) -> None:
         """Learn from the answer *chosen*, for which the archive links the others."""
-        if at is None or self._looks_ahead:
+        if requested is None or self._looks_ahead:
             return
-        requested = instant_for(at, self.value)
         if chosen.stamp[:14] > requested:
             # Also a TimeGate that looks back returns its first capture for an earlier time.
             self._looks_ahead = any(other.stamp < chosen.stamp for other in linked)
-        elif any(_is_nearer(other, chosen, requested) for other in linked):
-            self._looked_back += 1
+            return
+        for other in linked:
+            if _is_nearer(other, chosen, requested):
+                self._looked_back += 1
+                return
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """A request to *url* for the capture of *original* nearest to *at*."""
 
     url: str
@@ -110,12 +124,10 @@ class Question:
 class Negotiator:
     """Queries one archive for mementos, with HEAD as long as the archive supports HEAD."""
 
-    def __init__(self, entry: ArchiveEntry, clock: Clock) -> None:
+    def __init__(self, entry: ArchiveEntry, addresses: ArchiveAddresses, clock: Clock) -> None:
         self._entry = entry
+        self._addresses = addresses
         self._clock = clock
-        self._servers = OwnServers.of(entry)
-        urls = (entry.timegate, entry.replay, entry.raw)
-        self._prefixes = tuple(f"{o}/" for url in urls if url and (o := _origin(url)))
         self._selection = ObservedSelection(entry)
         self._supports_head = True
         self._may_misread_head = True
@@ -128,9 +140,26 @@ class Negotiator:
 
     async def closest(self, fetch: Fetcher, question: Question) -> Closest | None:
         """Return the answer; None if the archive has no capture. Raises ArchiveError."""
+        found = await self._negotiated(fetch, question)
+        if found is not None:
+            self._check_addresses(found)
+        return found
+
+    def _check_addresses(self, found: Closest) -> None:
+        """Raise if an address in the answer is not the archive's, however it got there."""
+        usual = self._addresses.usual
+        for memento in (found.memento, *found.neighbours.values()):
+            if memento.uri.startswith(usual):
+                continue
+            address = self._addresses.accepted(memento.uri, "list")
+            if isinstance(address, RefusedAddress):
+                raise self._misbehaved(found.memento.uri, f"names a memento at {address.why}")
+
+    async def _negotiated(self, fetch: Fetcher, question: Question) -> Closest | None:
         url = question.url
         seen = {url}
         hops: list[Hop] = []
+        names_mementos = False
         for hop in range(MOST_HOPS + 1):
             answer = await self._request(fetch, url, question, redirected=hop > 0)
             if isinstance(answer, Closest):
@@ -138,12 +167,13 @@ class Negotiator:
             hops.append(self._hop(answer))
             following = self._next_hop(answer, question)
             if following is None:
-                return self._conclude(answer, question, tuple(hops))
+                return self._conclude(answer, question, tuple(hops), names=names_mementos)
             if isinstance(following, Closest):
                 return following
             if following in seen:
                 raise self._misbehaved(url, "redirects in a loop")
             seen.add(following)
+            names_mementos = names_mementos or bool(self._named(answer, question))
             url = following
         raise self._misbehaved(url, f"more than {MOST_HOPS} redirects")
 
@@ -193,13 +223,13 @@ class Negotiator:
         if reply.status not in REDIRECTS or "memento-datetime" in reply.headers:
             return None
         location = reply.headers.get("location", "")
-        if not location.startswith(self._prefixes) or downgrades(reply.url, location):
+        if not location.startswith(self._addresses.usual) or downgrades(reply.url, location):
             return None
         now = latest_stamp(self._clock)
         found = common_redirect(reply, links, question.original, self._entry.id, now)
         if found is None:
             return None
-        self._selection.observe(found.memento, found.neighbours.values(), question.at)
+        self._selection.observe(found.memento, found.neighbours.values(), question.requested)
         return Closest(found.memento, question.via, (), found.neighbours)
 
     def _is_suspect(self, statement: Statement, *, redirected: bool) -> bool:
@@ -217,24 +247,28 @@ class Negotiator:
             return None
         if statement.location is None:
             raise self._misbehaved(statement.url, f"{statement.status} without Location")
-        if statement.location.lower().startswith(WEB) and not plain_host(statement.location):
-            why = "redirects to an address whose host is ambiguous"
-            raise self._misbehaved(statement.url, why)
-        if downgrades(statement.url, statement.location):
-            raise self._misbehaved(statement.location, "redirects from https to http")
-        return self._proved_by_redirect(statement, question) or statement.location
+        return self._proved_by_redirect(statement, question) or self._followed(statement)
+
+    def _followed(self, statement: Statement) -> str:
+        """Return the address that a redirect leads to, if it may be requested."""
+        target = statement.location or ""
+        address = self._addresses.accepted(target, "request", after=statement.url)
+        if isinstance(address, RefusedAddress):
+            raise self._misbehaved(statement.url, f"redirects to {address.why}")
+        return address
 
     def _proved_by_redirect(self, statement: Statement, question: Question) -> Closest | None:
         """Return the answer if the redirect proves when its target was captured; else None.
 
         The proof is a link to the target with a date that the digits of the address confirm: a
-        second request would add nothing. A target at another host is left to the `Fetcher` to
-        check.
+        second request would add nothing.
         """
         target = statement.location or ""
         linked = statement.date_of(target)
         address = address_of(target)
-        if linked is None or address is None or not self._is_own(target):
+        if linked is None or address is None:
+            return None
+        if not self._addresses.is_own(target, "link", after=statement.url):
             return None
         dated = weigh(None, linked, target, None, latest_stamp(self._clock))
         if dated.doubts or dated.stamp is None:
@@ -251,13 +285,13 @@ class Negotiator:
         return Hop(statement.url, statement.status, stamp)
 
     def _conclude(
-        self, statement: Statement, question: Question, hops: tuple[Hop, ...]
+        self, statement: Statement, question: Question, hops: tuple[Hop, ...], *, names: bool
     ) -> Closest | None:
         """Return the capture that the last reply proves; None if there is none."""
         uri, doubts = self._address(statement, question)
         linked = statement.date_of(uri)
         if statement.datetime is None and not (linked and statement.is_frame):
-            self._check_absent(statement, question, hops)
+            self._check_absent(statement, question, hops, names=names)
             return self._linked_although_absent(statement, question)
         # Digits that we wrote ourselves prove nothing: some archives serve the nearest there.
         evidence = "" if uri == question.url else uri
@@ -317,7 +351,7 @@ class Negotiator:
     def _is_its_address(self, stated: str, statement: Statement, question: Question) -> bool:
         """Whether Content-Location is the archive's, and not a header of the archived page."""
         address = address_of(stated)
-        is_own = self._is_own(stated) and not downgrades(statement.url, stated)
+        is_own = self._addresses.is_own(stated, "link", after=statement.url)
         if not is_own or address is None:
             return statement.negotiates and is_own
         pages = (*statement.originals, question.original)
@@ -342,17 +376,20 @@ class Negotiator:
             for relation, memento in true_neighbours(chosen, linked).items()
             if not downgrades(statement.url, memento.uri)
         }
-        self._selection.observe(chosen, neighbours.values(), question.at)
+        self._selection.observe(chosen, neighbours.values(), question.requested)
         doubts += statement.contradictions + _wrong_page(chosen)
         return Closest(chosen, question.via, doubts, neighbours)
 
     def _check_absent(
-        self, statement: Statement, question: Question, hops: Sequence[Hop]
+        self, statement: Statement, question: Question, hops: Sequence[Hop], *, names: bool
     ) -> None:
-        """Return if the reply states that there is no capture; otherwise raise."""
+        """Return if the reply states that there is no capture; otherwise raise.
+
+        *names* is whether a redirect before it has links to mementos.
+        """
         if statement.status in ABSENT:
             # The archive itself redirected to a capture, wherever that led.
-            if any(hop.url != question.url and address_of(hop.url) for hop in hops):
+            if names or any(hop.url != question.url and address_of(hop.url) for hop in hops):
                 raise self._misbehaved(
                     statement.url, "redirects to a capture that does not exist"
                 )
@@ -373,9 +410,7 @@ class Negotiator:
         """
         if question.via != "timegate":
             return None
-        original = statement.original(None, question.original)
-        page = Memento("", statement.url, original, self._entry.id)
-        linked = statement.neighbours(page, latest_stamp(self._clock))
+        linked = self._named(statement, question)
         best = nearest(linked.values(), question.at)
         if best is None or downgrades(statement.url, best.uri):
             return None
@@ -383,66 +418,17 @@ class Negotiator:
         around = true_neighbours(best, neighbours_of(best, best, linked))
         return Closest(best, question.via, (doubt,), around)
 
+    def _named(self, statement: Statement, question: Question) -> Mapping[Relation, Memento]:
+        """Return the mementos of the page that a reply links."""
+        original = statement.original(None, question.original)
+        page = Memento("", statement.url, original, self._entry.id)
+        return statement.neighbours(page, latest_stamp(self._clock))
+
     def _is_own(self, uri: str) -> bool:
-        return uri.startswith(self._prefixes) or self._servers.include(uri)
+        return self._addresses.accepts(uri, "link")
 
     def _misbehaved(self, url: str, why: str) -> Misbehaved:
         return Misbehaved(self._entry.id, url, why)
-
-
-class OwnServers(NamedTuple):
-    """The servers of one archive according to its entry: its mementos are at no others."""
-
-    hosts: frozenset[str]
-    ports: frozenset[tuple[str, int]]
-    """Scheme and port: the default ports, and those of its endpoints."""
-
-    @classmethod
-    def of(cls, entry: ArchiveEntry, *also: str) -> "OwnServers":
-        """Return the servers of *entry*, and those at the hosts *also*."""
-        urls = (entry.timegate, *entry.timemaps.values(), entry.cdx, entry.replay, entry.raw)
-        origins = list(filter(None, map(plain_origin, filter(None, urls))))
-        named = [_host_and_port(host) for host in (*entry.hosts, *also)]
-        hosts = (*(host for host, _ in named), *(host for _, host, _ in origins))
-        ports = {(scheme, port) for scheme, _, port in origins} | {*DEFAULT_PORTS.items()}
-        ports |= {(scheme, port) for _, port in named if port for scheme in DEFAULT_PORTS}
-        return cls(frozenset(hosts), frozenset(ports))
-
-    def include(self, uri: str, *, below: bool = False) -> bool:
-        """Whether *uri* is at one of the hosts, or with *below* at a subdomain of one."""
-        origin = plain_origin(uri)
-        return origin is not None and _is_included(self, origin, below=below)
-
-
-@lru_cache(maxsize=1024)
-def _is_included(servers: OwnServers, origin: tuple[str, str, int], *, below: bool) -> bool:
-    scheme, host, port = origin
-    if (scheme, port) not in servers.ports:
-        return False
-    return host in servers.hosts or (
-        below and any(host.endswith(f".{name}") for name in servers.hosts)
-    )
-
-
-def _host_and_port(text: str) -> tuple[str, int | None]:
-    """Return host and port of an entry's host; only a command line gives ports."""
-    name = text.partition("/")[0].lower()
-    host, _, port = name.rpartition(":")
-    has_port = host and ":" not in host and port.isascii() and port.isdecimal()
-    return (host, int(port[:6])) if has_port else (name, None)
-
-
-def _origin(url: str) -> str | None:
-    """Return scheme, host and port of an http(s) address as written."""
-    scheme, separator, rest = url.partition("://")
-    authority = rest.partition("/")[0]
-    plain = separator and not set(authority) & set("@{}?#")
-    return f"{scheme}://{authority}" if plain and url.startswith(WEB) else None
-
-
-def downgrades(url: str, following: str) -> bool:
-    """Whether a redirect goes from https to http (R-3)."""
-    return url[:6].lower() == "https:" and following[:5].lower() == "http:"
 
 
 def _is_answer(statement: Statement) -> bool:

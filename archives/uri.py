@@ -30,7 +30,7 @@ _AUTHORITY: Final = compiled(r"//([^/?#]*+)")
 # Without user and backslash: with them, browsers and servers disagree about the host.
 _SERVER: Final = compiled(
     r"(https?+)://(\[[0-9a-f:.]++\]|[a-z0-9._-]++)(?::([0-9]{0,5}))?+(?=[/?#]|\Z)",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,  # without ASCII, the Kelvin sign is a k
 )
 DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _PORT: Final = compiled(r"(?::[0-9]{0,5})?")

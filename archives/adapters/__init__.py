@@ -8,38 +8,38 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from archives.adapters import cdx, memento, second_way, warc, wayback
+from archives import kinds
+from archives.adapters import cdx, memento, second_way, wayback
+from archives.addresses import WITHOUT_SERVER, AddressPolicy
 from archives.model import ArchiveEntry, ArchiveKind
 from archives.negotiation import Clock
 from archives.source import Adapter, AdapterSource, Fetcher, Source
 
-ADAPTERS: Final[Mapping[ArchiveKind, Callable[[ArchiveEntry, Clock], Adapter]]] = {
-    memento.KIND: memento.MementoArchive,
-    wayback.KIND: wayback.WaybackArchive,
-    cdx.KIND: cdx.CdxArchive,
+_MakeAdapter = Callable[[ArchiveEntry, Clock, AddressPolicy], Adapter]
+ADAPTERS: Final[Mapping[ArchiveKind, _MakeAdapter]] = {
+    kinds.MEMENTO: memento.MementoArchive,
+    kinds.WAYBACK: wayback.WaybackArchive,
+    kinds.CDX: cdx.CdxArchive,
 }
-_SECOND: Final = {memento.KIND: cdx.KIND, cdx.KIND: memento.KIND}
+_SECOND: Final = {kinds.MEMENTO: kinds.CDX, kinds.CDX: kinds.MEMENTO}
 """The kind by which an archive is queried if querying it by its own kind fails."""
-NOT_ASKABLE: Final = ArchiveKind("none", "programs cannot query it", is_askable=False)
-KINDS: Final[Mapping[str, ArchiveKind]] = {
-    kind.name: kind for kind in (*ADAPTERS, warc.KIND, NOT_ASKABLE)
-}
 
 
-def adapter_for(entry: ArchiveEntry, clock: Clock) -> Adapter:
+def adapter_for(
+    entry: ArchiveEntry, clock: Clock, policy: AddressPolicy = WITHOUT_SERVER
+) -> Adapter:
     """Return the adapter for *entry*, with a second way where it has what that needs.
 
     Raises ValueError where programs cannot query it.
     """
     if entry.kind not in ADAPTERS:
         raise ValueError(f"{entry.id} cannot be asked by programs: {entry.because}")
-    first = ADAPTERS[entry.kind](entry, clock)
+    first = ADAPTERS[entry.kind](entry, clock, policy)
     other = _second(entry)
     if other is None:
         return first
-    return second_way.SecondWay(
-        first, ADAPTERS[other](replace(entry, kind=other), clock), clock
-    )
+    second = ADAPTERS[other](replace(entry, kind=other), clock, policy)
+    return second_way.SecondWay(first, second, clock)
 
 
 def _second(entry: ArchiveEntry) -> ArchiveKind | None:
@@ -48,11 +48,13 @@ def _second(entry: ArchiveEntry) -> ArchiveKind | None:
     A TimeGate leads to replay, where a bot gate stands (New Zealand: the index is open).
     """
     other = _SECOND.get(entry.kind)
-    if other is None or (entry.gate and other is memento.KIND):
+    if other is None or (entry.gate and other is kinds.MEMENTO):
         return None
     return other if all(getattr(entry, name) for name in other.needs) else None
 
 
-def source_for(entry: ArchiveEntry, fetch: Fetcher, clock: Clock) -> Source:
+def source_for(
+    entry: ArchiveEntry, fetch: Fetcher, clock: Clock, policy: AddressPolicy = WITHOUT_SERVER
+) -> Source:
     """Return the adapter for *entry* with *fetch* as its only fetcher."""
-    return AdapterSource(adapter_for(entry, clock), fetch)
+    return AdapterSource(adapter_for(entry, clock, policy), fetch)

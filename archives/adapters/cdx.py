@@ -13,10 +13,10 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Final
 
+from archives.addresses import AddressPolicy
 from archives.listing import Excerpt, cdx_query, list_captures, read_captures
 from archives.model import (
     ArchiveEntry,
-    ArchiveKind,
     Closest,
     Dialect,
     Memento,
@@ -26,15 +26,8 @@ from archives.model import (
 from archives.moment import Moment, second_of
 from archives.nearest import nearest
 from archives.negotiation import Clock
-from archives.source import Fetcher
+from archives.source import Fetcher, WantedCaptures
 
-KIND: Final = ArchiveKind(
-    "cdx",
-    "an archive with a CDX server and replay addresses",
-    needs=("cdx", "dialect", "replay"),
-    uses_index=True,
-    folds_spellings=True,
-)
 # More than one, so that a row with an impossible date needs no second request.
 _ROWS: Final = 5
 _NEAR: Final[Mapping[Dialect, Mapping[str, str]]] = {
@@ -54,10 +47,11 @@ _NEWEST: Final[Mapping[Dialect, Mapping[str, str]]] = {
 class CdxArchive:
     """An `Adapter` over a CDX server and a replay template."""
 
-    def __init__(self, entry: ArchiveEntry, clock: Clock) -> None:
+    def __init__(self, entry: ArchiveEntry, clock: Clock, policy: AddressPolicy) -> None:
         if entry.cdx is None or entry.dialect is None or entry.replay is None:
             raise ValueError(f"{entry.id}: a cdx archive needs cdx, dialect and replay")
         self.entry = entry
+        self._addresses = policy.of(entry)
         self._endpoint = entry.cdx
         self._dialect: Dialect = entry.dialect
         self._clock = clock
@@ -72,7 +66,7 @@ class CdxArchive:
         page = original.partition("#")[0]
         options = _NEWEST[self._dialect] if at is None else self._near(at)
         url = cdx_query(self._endpoint, page, options)
-        found = await read_captures(self.entry, fetch, self._clock, page, url)
+        found = await read_captures(self.entry, self._addresses, fetch, self._clock, page, url)
         if not self._is_nearest_proved(found, at):
             return await self._search_all(fetch, page, at)
         best = nearest(found.captures, at)
@@ -81,10 +75,23 @@ class CdxArchive:
         return Closest(best, "cdx", (), _around(best, found))
 
     def mementos(
-        self, fetch: Fetcher, original: str, *, detailed: bool = False
+        self,
+        fetch: Fetcher,
+        original: str,
+        *,
+        detailed: bool = False,
+        wanted: WantedCaptures | None = None,
     ) -> AsyncGenerator[Sequence[Memento], None]:
-        """Read the whole index of *original*."""
-        return list_captures(self.entry, fetch, self._clock, original, detailed=detailed)
+        """Read the index of *original*, or the rows that are wanted."""
+        return list_captures(
+            self.entry,
+            self._addresses,
+            fetch,
+            self._clock,
+            original,
+            detailed=detailed,
+            wanted=wanted,
+        )
 
     def _near(self, at: Moment) -> Mapping[str, str]:
         return {**_NEAR[self._dialect], "closest": Moment.of(at.negotiated).digits}

@@ -1,32 +1,27 @@
 """Archives with Memento: a TimeGate, and TimeMaps (RFC 7089)."""
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Final
 
+from archives.addresses import AddressPolicy
 from archives.formats.httpdate import http_date
 from archives.listing import list_captures
-from archives.model import ArchiveEntry, ArchiveKind, Closest, Memento, Selection
+from archives.model import ArchiveEntry, Closest, Memento, Selection
 from archives.moment import Moment
 from archives.negotiation import Clock, Negotiator, Question, instant_for
-from archives.source import Fetcher
-
-KIND: Final = ArchiveKind(
-    "memento",
-    "an archive with Memento: a TimeGate, and TimeMaps (RFC 7089)",
-    needs=("timegate",),
-)
+from archives.source import Fetcher, WantedCaptures
 
 
 class MementoArchive:
     """An `Adapter` over a TimeGate of either style."""
 
-    def __init__(self, entry: ArchiveEntry, clock: Clock) -> None:
+    def __init__(self, entry: ArchiveEntry, clock: Clock, policy: AddressPolicy) -> None:
         if entry.timegate is None:
             raise ValueError(f"{entry.id}: a memento archive needs a TimeGate")
         self.entry = entry
         self._timegate = entry.timegate
         self._clock = clock
-        self._negotiator = Negotiator(entry, clock)
+        self._addresses = policy.of(entry)
+        self._negotiator = Negotiator(entry, self._addresses, clock)
 
     @property
     def selection(self) -> Selection:
@@ -42,7 +37,20 @@ class MementoArchive:
         return await self._negotiator.closest(fetch, question)
 
     def mementos(
-        self, fetch: Fetcher, original: str, *, detailed: bool = False
+        self,
+        fetch: Fetcher,
+        original: str,
+        *,
+        detailed: bool = False,
+        wanted: WantedCaptures | None = None,
     ) -> AsyncGenerator[Sequence[Memento], None]:
         """Read the TimeMap. Accept-Datetime is not sent: pywb would treat it as ``from=``."""
-        return list_captures(self.entry, fetch, self._clock, original, detailed=detailed)
+        return list_captures(
+            self.entry,
+            self._addresses,
+            fetch,
+            self._clock,
+            original,
+            detailed=detailed,
+            wanted=wanted,
+        )

@@ -15,7 +15,7 @@ from archives.errors import ArchiveError, Refused, Resting
 from archives.model import ArchiveEntry, Closest, Memento, Selection
 from archives.moment import Moment
 from archives.negotiation import Clock
-from archives.source import Adapter, Fetcher
+from archives.source import Adapter, Fetcher, WantedCaptures
 
 PATIENCE: Final = 4.0
 """Seconds after which the second way is queried as well. It can still answer within the 5 s of
@@ -70,13 +70,18 @@ class SecondWay:
             await _end(tasks)
 
     async def mementos(
-        self, fetch: Fetcher, original: str, *, detailed: bool = False
+        self,
+        fetch: Fetcher,
+        original: str,
+        *,
+        detailed: bool = False,
+        wanted: WantedCaptures | None = None,
     ) -> AsyncGenerator[Sequence[Memento], None]:
         """Read the list of the first way; that of the second if it fails before any capture."""
         listed = False
         try:
             async with aclosing(
-                self._first.mementos(fetch, original, detailed=detailed)
+                self._first.mementos(fetch, original, detailed=detailed, wanted=wanted)
             ) as batches:
                 async for batch in batches:
                     listed = listed or bool(batch)
@@ -87,7 +92,7 @@ class SecondWay:
         else:
             return
         async with aclosing(
-            self._second.mementos(fetch, original, detailed=detailed)
+            self._second.mementos(fetch, original, detailed=detailed, wanted=wanted)
         ) as batches:
             async for batch in batches:
                 yield batch
@@ -118,7 +123,7 @@ def _is_of_no_use(task: _Question) -> bool:
 
 
 async def _first_answer(tasks: Sequence[_Question], second: ArchiveEntry) -> _Question:
-    """Return the question that is answered first; if none is, raise, with both reasons."""
+    """Return the question that is answered first; if none is, raise their reasons."""
     pending = {*tasks}
     while pending:
         done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
@@ -128,7 +133,8 @@ async def _first_answer(tasks: Sequence[_Question], second: ArchiveEntry) -> _Qu
     failure, other = (task.exception() for task in tasks)
     assert isinstance(failure, ArchiveError)  # noqa: S101 -- no task has an answer
     assert isinstance(other, ArchiveError)  # noqa: S101
-    failure.why = f"{failure.why}; queried as {second.kind}: {other.why}"
+    if other.why != failure.why:
+        failure.why = f"{failure.why}; queried as {second.kind}: {other.why}"
     raise failure
 
 

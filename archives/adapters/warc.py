@@ -8,17 +8,11 @@ from contextlib import aclosing
 from typing import Final
 
 from archives.listing import filled
-from archives.model import ArchiveEntry, ArchiveKind, Closest, Memento, Relation
+from archives.model import ArchiveEntry, Closest, Memento, Relation
 from archives.moment import Moment
-from archives.warc_index.model import CaptureIndex, IndexRow
+from archives.source import WantedCaptures
+from archives.warc_index.model import CaptureIndex, IndexRow, is_asserted
 
-KIND: Final = ArchiveKind(
-    "warc",
-    "a collection of our own: WARC, ARC or WACZ files and their index",
-    needs=("path",),
-    is_local=True,
-    folds_spellings=True,
-)
 _REVISIT: Final = "warc/revisit"
 """Media type of a record that refers to another one: it says nothing about the page."""
 
@@ -43,9 +37,10 @@ class WarcArchive:
         original: str,
         *,
         detailed: bool = False,  # noqa: ARG002 -- the index states everything it knows
+        wanted: WantedCaptures | None = None,
     ) -> AsyncGenerator[Sequence[Memento], None]:
         """List the captures of *original* in the index, its variants included."""
-        async with aclosing(self._collection.captures_of(original)) as batches:
+        async with aclosing(self._collection.captures_of(original, wanted)) as batches:
             async for rows in batches:
                 yield [self._memento(row) for row in rows]
 
@@ -56,7 +51,16 @@ class WarcArchive:
     def _memento(self, row: IndexRow) -> Memento:
         uri = filled(self._replay, row.stamp, row.url, all_digits=True)
         mime = None if row.mime == _REVISIT else row.mime
-        return Memento(row.stamp, uri, row.url, self.entry.id, row.status, mime, row.digest)
+        return Memento(
+            row.stamp,
+            uri,
+            row.url,
+            self.entry.id,
+            row.status,
+            mime,
+            row.digest,
+            is_asserted(row.name),
+        )
 
 
 def _neighbours(chosen: Memento, around: Sequence[Memento]) -> dict[Relation, Memento]:

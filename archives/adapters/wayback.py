@@ -9,15 +9,13 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
+from archives.addresses import AddressPolicy
 from archives.listing import filled, list_captures
-from archives.model import ArchiveEntry, ArchiveKind, Closest, Memento, Selection
+from archives.model import ArchiveEntry, Closest, Memento, Selection
 from archives.moment import Moment
 from archives.negotiation import Clock, Negotiator, Question, instant_for
-from archives.source import Fetcher
+from archives.source import Fetcher, WantedCaptures
 
-KIND: Final = ArchiveKind(
-    "wayback", "an archive with replay addresses, /web/<time>/<URL>, only", needs=("replay",)
-)
 # The newest capture is the one nearest to a time that no capture can have. So an archive that
 # repeats the digits of the URL as the time of a capture (pywb's frame) is detected.
 _TOMORROW: Final = timedelta(days=1)
@@ -26,7 +24,7 @@ _TOMORROW: Final = timedelta(days=1)
 class WaybackArchive:
     """An `Adapter` over a replay template."""
 
-    def __init__(self, entry: ArchiveEntry, clock: Clock) -> None:
+    def __init__(self, entry: ArchiveEntry, clock: Clock, policy: AddressPolicy) -> None:
         # The raw view is preferred: framed replay repeats the digits of the URL as
         # Memento-Datetime, even for pages that it does not hold (pywb 2.10).
         template = entry.raw or entry.replay
@@ -35,7 +33,8 @@ class WaybackArchive:
         self.entry = entry
         self._template = template
         self._clock = clock
-        self._negotiator = Negotiator(entry, clock)
+        self._addresses = policy.of(entry)
+        self._negotiator = Negotiator(entry, self._addresses, clock)
 
     @property
     def selection(self) -> Selection:
@@ -63,10 +62,23 @@ class WaybackArchive:
         )
 
     def mementos(
-        self, fetch: Fetcher, original: str, *, detailed: bool = False
+        self,
+        fetch: Fetcher,
+        original: str,
+        *,
+        detailed: bool = False,
+        wanted: WantedCaptures | None = None,
     ) -> AsyncGenerator[Sequence[Memento], None]:
         """Read the TimeMap or the index, if the archive has one."""
-        return list_captures(self.entry, fetch, self._clock, original, detailed=detailed)
+        return list_captures(
+            self.entry,
+            self._addresses,
+            fetch,
+            self._clock,
+            original,
+            detailed=detailed,
+            wanted=wanted,
+        )
 
     def _tomorrow(self) -> str:
         return Moment.of(self._clock() + _TOMORROW).digits

@@ -64,6 +64,29 @@ def day_digits(day: str) -> str | None:
     return digits
 
 
+class _DayNames(dict[str, str]):
+    """Maps ``20070531`` to ``Thu, 31 May 2007``. Raises KeyError for a day that is none."""
+
+    def __missing__(self, digits: str) -> str:
+        if not (len(digits) == 8 and digits.isascii() and digits.isdecimal()):
+            raise KeyError(digits)
+        try:
+            weekday = date(int(digits[:4]), int(digits[4:6]), int(digits[6:])).weekday()
+        except ValueError:
+            raise KeyError(digits) from None
+        if len(self) >= MOST_DAYS:
+            self.clear()
+        name = f"{WEEKDAYS[weekday]}, {digits[6:]} {_NAMES[digits[4:6]]} {digits[:4]}"
+        self[digits] = name
+        return name
+
+
+DAY_NAMES: Final = _DayNames()
+MINUTES: Final = {f"{h:02}{m:02}": f"{h:02}:{m:02}" for h in range(24) for m in range(60)}
+"""``20:35`` by ``2035``. With `DAY_NAMES`, columns of dates are written by looking up parts."""
+SECONDS: Final = frozenset(f"{second:02}" for second in range(60))
+
+
 def stamp_from_http_date(text: str) -> str:
     """Return the 14 digits of *text*. Raises Malformed if it is no rfc1123-date."""
     return _stamp(text, "bad-http-date")
@@ -80,6 +103,21 @@ def read_http_date(text: str, diagnosis: Diagnosis) -> Moment:
     if date_text[:3] != _weekday(stamp):
         diagnosis.note("weekday-mismatch", f"that day was a {_weekday(stamp)}", skipped)
     return Moment(stamp)
+
+
+_INSTANT: Final = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})"
+    r"(?:\.([0-9]{1,9}))?[Zz]"
+)
+
+
+def read_instant(text: str) -> Moment | None:
+    """Read ``2026-11-17T20:35:00.123456789Z``; None if *text* is not of this form.
+
+    Up to nine digits of a fraction, in UTC. Raises Malformed for a date that no calendar has.
+    """
+    stated = _INSTANT.fullmatch(text.strip(" \t"))
+    return None if stated is None else Moment("".join(filter(None, stated.groups())))
 
 
 @lru_cache(maxsize=1024)

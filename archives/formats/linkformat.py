@@ -9,9 +9,10 @@ of a line always begins a link, whatever damage precedes it.
 Reading takes linear time: every repetition is possessive, and no text is scanned twice.
 """
 
+import re
 from functools import lru_cache
 from typing import Final, NamedTuple
-from urllib.parse import unquote, urljoin
+from urllib.parse import quote, unquote, urljoin
 
 from archives.formats.httpdate import WEEKDAYS
 from archives.formats.rows import LONGEST_ITEM, Backlog, plain
@@ -49,10 +50,16 @@ _NAMED_VALUE: Final = compiled(
 # A link as most software writes it: every value in double quotes and without escapes, no
 # characters outside ASCII, "; " between parameters and ", " between links.
 _PLAIN_LINK: Final = compiled(r"<([!#-;=?-~]++)>((?:; [a-z]++=\"[ !#-\[\]-~]*+\")++)(?:, |\Z)")
+# The same with rel alone, or with rel and one more parameter: nearly all links of TimeGates.
+_USUAL_LINK: Final = compiled(
+    r"<([!#-;=?-~]++)>; rel=\"([ !#-\[\]-~]*+)\""
+    r"(?:; (datetime|type)=\"([ !#-\[\]-~]*+)\")?(?:, |\Z)"
+)
 _PLAIN_PARAMETER: Final = compiled(r"; ([a-z]++)=\"([^\"]*+)\"")
 _ESCAPE: Final = compiled(r"\\(.?)")
 _SCHEME: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+:")
 _ORIGIN: Final = compiled(r"([A-Za-z][A-Za-z0-9+.-]*+:)//[^/?#]*+")
+_NOT_UTF8: Final = compiled("[\ud800-\udfff]")
 _SEPARATORS: Final = " \t\r\n,;\xef\xbb\xbf"  # the last three are a byte order mark
 
 
@@ -160,7 +167,27 @@ class LinkReader:
 
 def parse_header(value: str) -> list[Link]:
     """Read the value of ``Link``; several field lines are joined by commas."""
-    return _plain_links(value) or _all_links(value)
+    return _usual_links(value) or _plain_links(value) or _all_links(value)
+
+
+def _usual_links(value: str) -> list[Link]:
+    """Return the links of *value* if all of them match `_USUAL_LINK`; otherwise nothing.
+
+    In less than two thirds of the time of `_plain_links`, which returns the same.
+    """
+    links: list[Link] = []
+    size = -2
+    for target, rel, name, other in _USUAL_LINK.findall(value):
+        length = len(target) + len(rel) + 12
+        params = {"rel": rel}
+        if name:
+            length += len(name) + len(other) + 5
+            params[name] = other
+        if length >= LONGEST_ITEM:
+            return []
+        links.append(Link(target, relations(rel), params))
+        size += length
+    return links if size == len(value) else []
 
 
 def _plain_links(value: str) -> list[Link]:
@@ -168,16 +195,19 @@ def _plain_links(value: str) -> list[Link]:
 
     They are the links that `_all_links` returns, in less than half of its time.
     """
+    found = _PLAIN_LINK.findall(value)
     links: list[Link] = []
-    at = 0
-    while match := _PLAIN_LINK.match(value, at, at + LONGEST_ITEM):
-        pairs = _PLAIN_PARAMETER.findall(match[2])
+    size = -2
+    for target, parameters in found:
+        length = len(target) + len(parameters)
+        pairs = _PLAIN_PARAMETER.findall(parameters)
         params = dict(pairs)
-        if len(params) != len(pairs):
+        if len(params) != len(pairs) or length >= LONGEST_ITEM - 2:
             return []
-        links.append(Link(match[1], relations(params.get("rel", "")), params))
-        at = match.end()
-    return links if at == len(value) else []
+        links.append(Link(target, relations(params.get("rel", "")), params))
+        size += length + 4
+    # Angle brackets and ", " make four characters: nothing lies between the links.
+    return links if size == len(value) else []
 
 
 def _all_links(value: str) -> list[Link]:
@@ -192,8 +222,11 @@ def _all_links(value: str) -> list[Link]:
 def resolved(target: str, base_url: str) -> str | None:
     """Return *target* as an absolute URL; None if it cannot be resolved.
 
-    `urljoin` alone is not enough: it makes ``http:/`` of the ``http://`` inside a URI-M.
+    `urljoin` alone is not enough: it makes ``http:/`` of the ``http://`` inside a URI-M. Octets
+    that are not UTF-8 become triplets, as they are sent: no other text can be kept.
     """
+    if not target.isascii():
+        target = _NOT_UTF8.sub(_as_triplets, target)
     if target.startswith("/"):  # UKWA wrote <//www.webarchive.org.uk/...>
         scheme, origin = _origin(base_url)
         return (scheme if target.startswith("//") else origin) + target
@@ -203,6 +236,14 @@ def resolved(target: str, base_url: str) -> str | None:
         return urljoin(base_url, target)
     except ValueError:
         return None
+
+
+def _as_triplets(lone: re.Match[str]) -> str:
+    """Return an octet that ``surrogateescape`` kept, or a surrogate of JSON, as triplets."""
+    code = ord(lone[0])
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"%{code - 0xDC00:02X}"
+    return quote(lone[0].encode(errors="surrogatepass"))
 
 
 @lru_cache(maxsize=64)

@@ -5,8 +5,8 @@ as skipped.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, SupportsIndex, overload
 
 import msgspec
 
@@ -27,6 +27,38 @@ class Row(NamedTuple):
     status: int | None = None
     mime: str | None = None
     digest: str | None = None
+
+
+class AlikeRows(Sequence[Row]):
+    """Rows whose addresses are *prefix*, stamp and one of a few suffixes, in columns.
+
+    What an address says of its capture is then known for all with the same suffix.
+    """
+
+    __slots__ = ("prefix", "stamps", "suffixes", "uris")
+
+    def __init__(
+        self, prefix: str, stamps: list[str], suffixes: list[str], uris: list[str]
+    ) -> None:
+        self.prefix = prefix
+        self.stamps = stamps
+        self.suffixes = suffixes
+        self.uris = uris
+
+    def __len__(self) -> int:
+        return len(self.stamps)
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Row: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "AlikeRows": ...
+
+    def __getitem__(self, index: SupportsIndex | slice) -> "Row | AlikeRows":
+        if not isinstance(index, slice):
+            return Row(self.stamps[index], self.uris[index])
+        stamps, suffixes, uris = (c[index] for c in (self.stamps, self.suffixes, self.uris))
+        return AlikeRows(self.prefix, stamps, suffixes, uris)
 
 
 class TimeMapPage(NamedTuple):
@@ -193,32 +225,32 @@ class ListDecoder(ABC):
         """Whether the whole document was read."""
         return self._closed and not self.shortfall
 
-    def feed(self, chunk: bytes) -> list[Row]:
+    def feed(self, chunk: bytes) -> Sequence[Row]:
         """Return the rows that *chunk* completed."""
         if self.full:
-            return []
+            return ()
         fitting = chunk if len(chunk) <= self._room_bytes else chunk[: self._room_bytes]
         text = self._backlog.add(fitting)
-        rows = self._read(text, last=False) if text else []
+        rows = self._read(text, last=False) if text else ()
         self._room_bytes -= len(chunk)
         if self._room_bytes < 0:
             self._stop(f"longer than {MOST_BYTES} bytes")
         return rows
 
-    def close(self) -> list[Row]:
+    def close(self) -> Sequence[Row]:
         """End the document; return the rows that this completed."""
-        rows = [] if self.full or self._closed else self._read(self._backlog.drain(), last=True)
+        rows = () if self.full or self._closed else self._read(self._backlog.drain(), last=True)
         self._closed = True
         return rows
 
-    def _read(self, text: str, *, last: bool) -> list[Row]:
+    def _read(self, text: str, *, last: bool) -> Sequence[Row]:
         rows, rest = self._take(text, last=last)
         self._backlog.keep(rest)
         # Items without a row take time too: two million times "<a>," are eight megabytes.
         room = self._room_items - self.skipped - self._no_captures
         if len(rows) > room:
             self._stop(f"more than {MOST_ITEMS} items")
-            del rows[max(room, 0) :]
+            rows = rows[: max(room, 0)]
         self._room_items -= len(rows)
         if self._without_capture() > MOST_WITHOUT_CAPTURE:
             self._stop(f"more than {MOST_WITHOUT_CAPTURE} items that are no captures")
@@ -259,7 +291,7 @@ class ListDecoder(ABC):
         return stamp
 
     @abstractmethod
-    def _take(self, text: str, *, last: bool) -> tuple[list[Row], str]:
+    def _take(self, text: str, *, last: bool) -> tuple[Sequence[Row], str]:
         """Return the rows in *text*, and its incomplete rest, no longer than one item."""
 
 

@@ -11,6 +11,7 @@ are decoded; of the rest, only the brackets are counted.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from archives.diagnostics import Malformed
@@ -57,7 +58,7 @@ class JsonTimeMap(ListDecoder):
         self._names: list[str] = []
         self._after_empty_row = False
 
-    def close(self) -> list[Row]:
+    def close(self) -> Sequence[Row]:
         """End the document; return the rows that this completed."""
         rows = super().close()
         if self._depth or not self._begun:

@@ -1,16 +1,23 @@
 """TimeMaps in link-format (RFC 7089 5), decoded at a million links a second.
 
-There are three readers of the same grammar with the same result, each for the text that the one
-before it cannot read: whole runs of lines exactly as the common software writes them; memento
-links in any form that is short and without escapes; and `linkformat`, which reads all links.
+There are four readers of the same grammar with the same result, each for the text that the one
+before it cannot read: lines that differ in their times and the end of their addresses only;
+whole runs of lines exactly as the common software writes them; memento links in any form that
+is short and without escapes; and `linkformat`, which reads all links.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from archives.diagnostics import Malformed
-from archives.formats.httpdate import WEEKDAYS, stamp_from_http_date
+from archives.formats.httpdate import (
+    DAY_NAMES,
+    MINUTES,
+    SECONDS,
+    WEEKDAYS,
+    stamp_from_http_date,
+)
 from archives.formats.linkformat import (
     BLANK,
     DAY_COMMA,
@@ -24,6 +31,7 @@ from archives.formats.linkformat import (
 from archives.formats.rows import (
     DAYS,
     LONGEST_ITEM,
+    AlikeRows,
     ListDecoder,
     Row,
     TimeMapPage,
@@ -42,6 +50,17 @@ _USUAL: Final = compiled(
     r'(?:; collection="[^"\\]{0,200}+")?+,\n',
     re.MULTILINE,
 )
+
+
+# The first of lines that are alike: the beginning of its address, its stamp, the end.
+_ALIKE: Final = compiled(
+    r"<(https?://[^<>\s]{1,200}?)[0-9]{14}(?![0-9])[!-;=?-~]{0,3500}+"
+    r'(>; rel="memento"; datetime=")[^"]{29}("(?:; collection="[!#-;=?-\[\]-~]{0,200}+")?+,)\n'
+)
+_SUFFIX: Final = compiled(r"(?![0-9])[!-;=?-~]{0,3500}+")
+_DATE_LENGTH: Final = len("Thu, 31 May 2007 20:35:00 GMT")
+_MOST_SUFFIXES: Final = 20
+"""A page has few spellings in the addresses of one list."""
 
 
 def _any_case(*words: str) -> str:
@@ -97,23 +116,24 @@ class LinkTimeMap(ListDecoder):
         super().__init__(base_url)
         self._splitter = LinkSplitter()
 
-    def _take(self, text: str, *, last: bool) -> tuple[list[Row], str]:
+    def _take(self, text: str, *, last: bool) -> tuple[Sequence[Row], str]:
         # A line that begins with "<" begins a link: the text before the last one is complete.
         end = text.rfind("\n<") + 1
         start = _first_usual(text, end)
-        usual = _usual_rows(text, start, end) if start < end else None
+        usual: Sequence[Row] | None = None
+        if start < end:
+            usual = _alike_rows(text, start, end) or _usual_rows(text, start, end)
         if usual is None:
             return self._take_any(text, last=last)
-        rows = usual
+        before: list[Row] = []
         if start:
-            rows, _ = self._take_any(text[:start], last=False, whole=True)
-            rows += usual
+            before, _ = self._take_any(text[:start], last=False, whole=True)
         self._splitter.recover()
         rest = text[end:]
+        after: list[Row] = []
         if last or len(rest) > LONGEST_ITEM:
-            more, rest = self._take_any(rest, last=last)
-            rows += more
-        return rows, rest
+            after, rest = self._take_any(rest, last=last)
+        return [*before, *usual, *after] if before or after else usual, rest
 
     def _take_any(self, text: str, *, last: bool, whole: bool = False) -> tuple[list[Row], str]:
         """Read links in any form; with *whole*, another link follows *text*."""
@@ -238,6 +258,40 @@ def _first_usual(text: str, end: int) -> int:
         return end
     match = _USUAL.search(text, 0, end)
     return match.start() if match else end
+
+
+def _alike_rows(text: str, start: int, end: int) -> AlikeRows | None:
+    """Read lines that have the address of one place and dates that agree with their stamps.
+
+    None if one is different. The dates are not read: they are written from the stamps, and
+    compared.
+    """
+    first = _ALIKE.match(text, start, end)
+    if first is None:
+        return None
+    prefix, before_date, after_date = first.groups()
+    lines = text[start : end - 1].split("\n")
+    at = len(prefix) + 1
+    after_stamp = at + 14
+    tail = -len(before_date) - _DATE_LENGTH - len(after_date)
+    if len({line[:at] for line in lines}) > 1:
+        return None
+    stamps = [line[at:after_stamp] for line in lines]
+    suffixes = [line[after_stamp:tail] for line in lines]
+    kinds = set(suffixes)
+    if len(kinds) > _MOST_SUFFIXES or not all(map(_SUFFIX.fullmatch, kinds)):
+        return None
+    days, minutes = DAY_NAMES, MINUTES
+    try:
+        dated = [
+            f"{before_date}{days[s[:8]]} {minutes[s[8:12]]}:{s[12:]} GMT{after_date}"
+            for s in stamps
+        ]
+    except KeyError:
+        return None
+    if dated != [line[tail:] for line in lines] or not {s[12:] for s in stamps} <= SECONDS:
+        return None
+    return AlikeRows(prefix, stamps, suffixes, [line[1:tail] for line in lines])
 
 
 def _usual_rows(text: str, start: int, end: int) -> list[Row] | None:

@@ -18,18 +18,21 @@ from urllib.parse import quote
 
 import msgspec
 
+from archives.addresses import ArchiveAddresses, RefusedAddress
+from archives.columns import CaptureColumns, Details, from_rows, in_order
 from archives.errors import ArchiveError, Misbehaved, Unreachable
 from archives.listing.document import Document, ListQuery, filled
 from archives.model import ArchiveEntry, Dialect, Memento
 from archives.nearest import oldest_first
 from archives.negotiation import Clock, latest_stamp
-from archives.source import Fetcher
+from archives.source import ALL, Fetcher, WantedCaptures
 
 __all__ = [
     "Excerpt",
     "cdx_query",
     "filled",
     "has_second_list",
+    "is_excerpted",
     "list_captures",
     "read_captures",
 ]
@@ -49,9 +52,14 @@ RUN: Final = 50_000
 _BLOCK: Final = 500
 """Captures that are read back at once from each run."""
 _BATCH: Final = 2_000
+_MORE: Final = 5
+_EARLIEST: Final = "00000101000000"
+_LATEST: Final = "99991231235959"
 _order: Final = itemgetter(0, 1)
 _encode: Final = msgspec.msgpack.Encoder().encode
-_decode: Final = msgspec.msgpack.Decoder(list[Memento]).decode
+Row = tuple[str, str, Details]
+"""Stamp, address and details of a capture."""
+_decode: Final = msgspec.msgpack.Decoder(list[Row]).decode
 
 
 def cdx_query(endpoint: str, original: str, options: Mapping[str, str]) -> str:
@@ -60,18 +68,31 @@ def cdx_query(endpoint: str, original: str, options: Mapping[str, str]) -> str:
     return f"{endpoint}?url={quote(original, safe='')}{more}"
 
 
-def list_captures(
-    entry: ArchiveEntry, fetch: Fetcher, clock: Clock, original: str, *, detailed: bool = False
+def list_captures(  # noqa: PLR0913 -- the archive, and what is wanted of it
+    entry: ArchiveEntry,
+    addresses: ArchiveAddresses,
+    fetch: Fetcher,
+    clock: Clock,
+    original: str,
+    *,
+    detailed: bool = False,
+    wanted: WantedCaptures | None = None,
 ) -> AsyncGenerator[Sequence[Memento], None]:
     """Yield every capture of *original* that *entry* lists, oldest first.
 
     With *detailed*, from its CDX server rather than its TimeMap, if it has both and the CDX
-    server lists any.
+    server lists any. A CDX server is queried for the captures *wanted*; a TimeMap has all.
     """
-    query = ListQuery(entry, fetch, latest_stamp(clock), original.partition("#")[0])
-    listing = _Listing(query, detailed=detailed)
+    page = original.partition("#")[0]
+    query = ListQuery(entry, addresses, fetch, latest_stamp(clock), page)
+    listing = _Listing(query, wanted or ALL, detailed=detailed)
     misbehaved = partial(query.misbehaved, query.original)
     return oldest_first(listing.batches(), listing.may_go_back, misbehaved, sorted_on_disk)
+
+
+def is_excerpted(entry: ArchiveEntry, wanted: WantedCaptures) -> bool:
+    """Whether *entry* lists fewer captures if only some are *wanted*."""
+    return wanted.is_part and (entry.kind.is_local or _index(entry) is not None)
 
 
 def has_second_list(entry: ArchiveEntry) -> bool:
@@ -97,11 +118,17 @@ class Excerpt(NamedTuple):
     """Their number, including captures that were dropped as unreadable or implausible."""
 
 
-async def read_captures(
-    entry: ArchiveEntry, fetch: Fetcher, clock: Clock, original: str, url: str
+async def read_captures(  # noqa: PLR0913, PLR0917 -- what a query consists of
+    entry: ArchiveEntry,
+    addresses: ArchiveAddresses,
+    fetch: Fetcher,
+    clock: Clock,
+    original: str,
+    url: str,
 ) -> Excerpt:
     """Return the captures in the one document at *url*."""
-    document = Document(ListQuery(entry, fetch, latest_stamp(clock), original), url)
+    query = ListQuery(entry, addresses, fetch, latest_stamp(clock), original)
+    document = Document(query, url)
     async with aclosing(document.batches()) as batches:
         captures = [capture async for batch in batches for capture in batch]
     return Excerpt(captures, document.listed + document.lost)
@@ -110,13 +137,15 @@ async def read_captures(
 class _Listing:
     """Reads the list of one archive, in as many documents as it has."""
 
-    def __init__(self, query: ListQuery, *, detailed: bool) -> None:
+    def __init__(self, query: ListQuery, wanted: WantedCaptures, *, detailed: bool) -> None:
         self._query = query
-        self._detailed = detailed
+        self._wanted = wanted
+        # A few rows of an index are less than a whole TimeMap.
+        self._prefers_index = detailed or wanted.is_short
         self._documents: dict[str, Document] = {}
         """The documents requested so far, by address without scheme."""
 
-    async def batches(self) -> AsyncGenerator[list[Memento], None]:
+    async def batches(self) -> AsyncGenerator[CaptureColumns, None]:
         """Yield the captures in the order in which the archive lists them."""
         async with aclosing(self._source()) as batches:
             async for batch in batches:
@@ -124,10 +153,10 @@ class _Listing:
         documents = list(self._documents.values())
         has_captures = any(document.lost or document.pages for document in documents)
         if has_captures and not any(document.listed for document in documents):
-            foreign = next((d.foreign_server for d in documents if d.foreign_server), None)
+            foreign = next((d.foreign for d in documents if d.foreign), None)
             why = "lists captures, but none that can be read"
             if foreign is not None:
-                why = f"lists captures at {foreign[:100]}, which the registry does not name"
+                why = f"lists captures at {foreign.why}"
             raise self._query.misbehaved(documents[0].url, why)
 
     def may_go_back(self, stamp: str) -> bool:
@@ -136,12 +165,12 @@ class _Listing:
         unread = [page for page in pages if _key(page.uri) not in self._documents]
         return any(page.since is None or page.since < stamp for page in unread)
 
-    def _source(self) -> AsyncGenerator[list[Memento], None]:
+    def _source(self) -> AsyncGenerator[CaptureColumns, None]:
         entry = self._query.entry
         timemap, cdx = _timemap(entry), _index(entry)
         if cdx is not None and (entry.kind.uses_index or timemap is None):
             return self._cdx(cdx)
-        if cdx is not None and timemap is not None and self._detailed:
+        if cdx is not None and timemap is not None and self._prefers_index:
             return self._cdx_or_timemaps(cdx, timemap + self._query.original)
         if timemap is not None:
             return self._timemaps(timemap + self._query.original)
@@ -150,7 +179,7 @@ class _Listing:
 
     async def _cdx_or_timemaps(
         self, endpoint: str, timemap: str
-    ) -> AsyncGenerator[list[Memento], None]:
+    ) -> AsyncGenerator[CaptureColumns, None]:
         """Read the index; if it is empty, the TimeMap, which is how the archive is known.
 
         A CDX server at an address that no longer exists answers as if it held nothing.
@@ -164,7 +193,7 @@ class _Listing:
             if listed:
                 return
 
-    async def _timemaps(self, url: str) -> AsyncGenerator[list[Memento], None]:
+    async def _timemaps(self, url: str) -> AsyncGenerator[CaptureColumns, None]:
         """Read the TimeMap at *url*, then those that it refers to, oldest first (M-53).
 
         If it breaks off, the pages that it has named are read before that is raised.
@@ -198,9 +227,14 @@ class _Listing:
         uris = dict.fromkeys(page.uri for page in pages)
         return [uri for uri in uris if _key(uri) not in self._documents]
 
-    async def _cdx(self, endpoint: str) -> AsyncGenerator[list[Memento], None]:
+    async def _cdx(self, endpoint: str) -> AsyncGenerator[CaptureColumns, None]:
         """Read the index; if the server gives out resume keys, in several documents."""
-        options = _ALL_ROWS[self._query.entry.dialect]
+        if self._wanted.is_short:
+            excerpt = await self._excerpt(endpoint)
+            if excerpt is not None:
+                yield excerpt
+                return
+        options = {**_ALL_ROWS[self._query.entry.dialect], **_time_range(self._wanted)}
         first = cdx_query(endpoint, self._query.original, options)
         url: str | None = first
         while url is not None:
@@ -211,6 +245,37 @@ class _Listing:
             key = document.resume_key
             url = None if key is None else f"{first}&resumeKey={quote(key, safe='')}"
 
+    async def _excerpt(self, endpoint: str) -> CaptureColumns | None:
+        """Read the rows that are wanted; None if these may be others, and all must be read.
+
+        Some more are requested: then the last one shows whether another row could belong to
+        them, and one that cannot be read needs no second request.
+        """
+        wanted, dialect = self._wanted, self._query.entry.dialect
+        asked = (wanted.most or 0) + _MORE
+        options = {**_first_rows(dialect, wanted, asked), **_time_range(wanted)}
+        asked_from_end = options["limit"].startswith("-")
+        url = cdx_query(endpoint, self._query.original, options)
+        document = self._document(url, linked=False)
+        captures = CaptureColumns([], [], [])
+        try:
+            async with aclosing(document.batches()) as batches:
+                async for batch in batches:
+                    captures.extend(batch)
+        except Misbehaved:
+            # Perhaps a server that does not know these options.
+            return None
+        ordered = in_order([captures]).each_once()
+        if document.listed + document.lost < asked:
+            return ordered
+        # Rows that are counted from the end are oldest first.
+        is_sorted = _is_ascending(wanted.ranks(captures.stamps)) or asked_from_end
+        ranks = sorted(wanted.ranks(ordered.stamps))
+        is_enough = (
+            len(ranks) > (wanted.most or 0) and ranks[(wanted.most or 0) - 1] < ranks[-1]
+        )
+        return ordered if is_sorted and is_enough else None
+
     def _document(self, url: str, *, linked: bool) -> Document:
         """Return the document at *url*; *linked* by another one, it must exist."""
         if _key(url) in self._documents:
@@ -218,9 +283,41 @@ class _Listing:
         if len(self._documents) >= MOST_DOCUMENTS:
             why = f"a list in more than {MOST_DOCUMENTS} documents"
             raise self._query.misbehaved(url, why)
-        document = Document(self._query, url, continues=linked)
+        document = Document(self._query, self._checked(url), continues=linked)
         self._documents[_key(url)] = document
         return document
+
+    def _checked(self, url: str) -> str:
+        """Return the address of a document, if it is the archive's. Raises Misbehaved."""
+        address = self._query.addresses.accepted(url, "request")
+        if isinstance(address, RefusedAddress):
+            raise self._query.misbehaved(url, f"links a page of its list at {address.why}")
+        return address
+
+
+def _time_range(wanted: WantedCaptures) -> Mapping[str, str]:
+    """Return the range of time in whole seconds, as every dialect understands it."""
+    limits = {
+        "from": wanted.since and wanted.since + _EARLIEST[len(wanted.since) :],
+        "to": wanted.until and wanted.until + _LATEST[len(wanted.until) :],
+    }
+    return {name: digits[:14] for name, digits in limits.items() if digits}
+
+
+def _first_rows(
+    dialect: Dialect | None, wanted: WantedCaptures, most: int
+) -> Mapping[str, str]:
+    options = {**_ALL_ROWS[dialect], "limit": f"{most}"}
+    options.pop("showResumeKey", None)
+    if wanted.order == "nearest":
+        return {**options, "sort": "closest", "closest": wanted.instant}
+    if wanted.order == "newest" and dialect == "wayback-cdx":
+        return {**options, "limit": f"-{most}"}
+    return {**options, "sort": "reverse"} if wanted.order == "newest" else options
+
+
+def _is_ascending(ranks: list[int]) -> bool:
+    return ranks == sorted(ranks)
 
 
 def _key(url: str) -> str:
@@ -233,11 +330,11 @@ class _Full(Exception):
 
 
 async def sorted_on_disk(
-    captures: list[Memento],
-    batches: AsyncIterator[list[Memento]],
+    captures: CaptureColumns,
+    batches: AsyncIterator[Sequence[Memento]],
     misbehaved: Callable[[str], Misbehaved],
     most: int = MOST_OCTETS,
-) -> AsyncGenerator[list[Memento], None]:
+) -> AsyncGenerator[CaptureColumns, None]:
     """Yield *captures* and those in *batches*, oldest first; write at most *most* octets.
 
     If the list breaks off, the captures before that are yielded first.
@@ -257,24 +354,24 @@ async def sorted_on_disk(
 
 
 async def _collect(
-    runs: "_Runs", captures: list[Memento], batches: AsyncIterator[list[Memento]]
+    runs: "_Runs", captures: CaptureColumns, batches: AsyncIterator[Sequence[Memento]]
 ) -> ArchiveError | None:
     """Write everything into runs; return the error that broke the list off."""
     broken_by = None
     try:
         async for batch in batches:
-            captures += batch
+            captures.extend(batch)
             if len(captures) >= RUN:
                 await asyncio.to_thread(runs.add, captures)
-                captures = []
+                captures = CaptureColumns([], [], [])
     except ArchiveError as error:
         broken_by = error
     await asyncio.to_thread(runs.add, captures)
     return broken_by
 
 
-def _next(ordered: Iterator[Memento]) -> list[Memento]:
-    return list(islice(ordered, _BATCH))
+def _next(ordered: Iterator[Row]) -> CaptureColumns:
+    return from_rows([*islice(ordered, _BATCH)])
 
 
 class _Runs:
@@ -287,12 +384,13 @@ class _Runs:
         """Offset and length of the blocks of each run."""
         self._end = 0
 
-    def add(self, captures: list[Memento]) -> None:
+    def add(self, captures: CaptureColumns) -> None:
         """Write one more run. Raises _Full."""
-        captures.sort(key=_order)
+        run = in_order([captures])
         blocks = []
-        for start in range(0, len(captures), _BLOCK):
-            block = _encode(captures[start : start + _BLOCK])
+        for start in range(0, len(run), _BLOCK):
+            part = run[start : start + _BLOCK]
+            block = _encode([*zip(part.stamps, part.uris, part.details, strict=True)])
             if self._end + len(block) > self._most:
                 raise _Full
             self._file.write(block)
@@ -300,11 +398,11 @@ class _Runs:
             self._end += len(block)
         self._runs.append(blocks)
 
-    def merged(self) -> Iterator[Memento]:
+    def merged(self) -> Iterator[Row]:
         """Yield all captures, oldest first."""
         return merge(*map(self._run, self._runs), key=_order)
 
-    def _run(self, blocks: Sequence[tuple[int, int]]) -> Iterator[Memento]:
+    def _run(self, blocks: Sequence[tuple[int, int]]) -> Iterator[Row]:
         for start, length in blocks:
             self._file.seek(start)
             yield from _decode(self._file.read(length))

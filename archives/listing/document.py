@@ -9,23 +9,17 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final
 
+from archives.addresses import ArchiveAddresses, RefusedAddress, downgrades
+from archives.columns import CaptureColumns, Details
 from archives.diagnostics import Malformed
 from archives.errors import Gated, Misbehaved, Refused
 from archives.evidence import WEB, address_of, plausible
 from archives.formats import HTML_PAGE, decoder_for
 from archives.formats.linkformat import resolved
-from archives.formats.rows import ListDecoder, Row, TimeMapPage
+from archives.formats.rows import AlikeRows, ListDecoder, Row, TimeMapPage
 from archives.model import ArchiveEntry, Memento
-from archives.negotiation import (
-    ABSENT,
-    MOST_HOPS,
-    REDIRECTS,
-    REJECTED,
-    OwnServers,
-    downgrades,
-)
+from archives.negotiation import ABSENT, MOST_HOPS, REDIRECTS, REJECTED
 from archives.source import Fetcher, Reply, Request
-from archives.uri import DEFAULT_PORTS, plain_host, plain_origin
 
 _ENOUGH_TO_DETECT: Final = 512
 _LINE_END: Final = 2
@@ -36,6 +30,7 @@ class ListQuery:
     """A query for all captures of *original* in one archive."""
 
     entry: ArchiveEntry
+    addresses: ArchiveAddresses
     fetch: Fetcher
     now: str
     """The last stamp that a capture can have."""
@@ -59,13 +54,8 @@ class Document:
         self._ends: tuple[Memento, Memento] | None = None
         self.listed = 0
         self._dropped = 0
-        self._servers = OwnServers.of(query.entry, *query.entry.former_hosts)
-        # Nearly all captures are at the server of the list: a cheap test for a million of them.
-        authority = url.partition("://")[2].partition("/")[0]
-        here = (f"http://{authority}/", f"https://{authority}/")
-        self._here: tuple[str, ...] = here if plain_host(url) else ()
-        self.foreign_server: str | None = None
-        """A server in the list that is not the archive's."""
+        self.foreign: RefusedAddress | None = None
+        """An address in the list that is not the archive's."""
 
     @property
     def pages(self) -> Sequence[TimeMapPage]:
@@ -87,7 +77,7 @@ class Document:
         """Number of captures in it, with the first and the last of them."""
         return self.listed, self._ends
 
-    async def batches(self) -> AsyncGenerator[list[Memento], None]:
+    async def batches(self) -> AsyncGenerator[CaptureColumns, None]:
         """Yield the captures as they arrive; none if there is no list, or an empty one."""
         for _ in range(MOST_HOPS + 1):
             async with self._query.fetch(Request("GET", self.url, "index")) as reply:
@@ -116,10 +106,11 @@ class Document:
         location = reply.headers.get("location")
         if reply.status not in REDIRECTS or location is None:
             return None
-        following = resolved(location.strip(), self.url)
-        if following is None or downgrades(self.url, following):
-            raise self._misbehaved(f"redirects to {location[:200]}")
-        return following
+        following = resolved(location.strip(), self.url) or location
+        address = self._query.addresses.accepted(following, "request", after=self.url)
+        if isinstance(address, RefusedAddress):
+            raise self._misbehaved(f"redirects to {address.why}")
+        return address
 
     def _read(self, piece: bytes) -> Sequence[Row]:
         if self._decoder is None:
@@ -146,12 +137,9 @@ class Document:
                 raise Gated(self._query.entry.id, self.url, error.why) from error
             raise self._misbehaved(error.why) from error
 
-    def _captures(self, rows: Sequence[Row]) -> list[Memento]:
-        query = self._query
-        captures = [capture_of(row, query.entry, query.original, query.now) for row in rows]
-        captures = [capture for capture in captures if _is_plausible(capture, query.now)]
-        if any(row.uri for row in rows):
-            captures = self._at_own_servers(captures)
+    def _captures(self, rows: Sequence[Row]) -> CaptureColumns:
+        alike = self._alike_captures(rows) if isinstance(rows, AlikeRows) else None
+        captures = self._any_captures(rows) if alike is None else alike
         self._dropped += len(rows) - len(captures)
         self.listed += len(captures)
         if captures:
@@ -159,21 +147,56 @@ class Document:
             self._ends = first, captures[-1]
         return captures
 
+    def _alike_captures(self, rows: AlikeRows) -> CaptureColumns | None:
+        """Return the captures of *rows*; None if they must be checked one by one.
+
+        What `capture_of` reads from the first address with a suffix holds for all with that
+        suffix, because the addresses differ in the digits of their stamps only.
+        """
+        query = self._query
+        stamps, suffixes = rows.stamps, rows.suffixes
+        if not (plausible(min(stamps), query.now) and plausible(max(stamps), query.now)):
+            return None
+        # The prefix has a whole server: a path begins in it.
+        if "/" not in rows.prefix.partition("://")[2]:
+            return None
+        details: dict[str, Details] = {}
+        for suffix in set(suffixes):
+            row = rows[suffixes.index(suffix)]
+            if row.uri is None or not self._is_own(row.uri):
+                return None
+            capture = capture_of(row, query.entry, query.original, query.now)
+            if capture.stamp != row.stamp or not suffix.endswith(capture.original):
+                return None
+            details[suffix] = Details(*capture[2:])
+        if len(details) == 1:
+            return CaptureColumns(stamps, rows.uris, details[suffixes[0]])
+        return CaptureColumns(stamps, rows.uris, [details[suffix] for suffix in suffixes])
+
+    def _any_captures(self, rows: Sequence[Row]) -> CaptureColumns:
+        query = self._query
+        captures = [capture_of(row, query.entry, query.original, query.now) for row in rows]
+        captures = [capture for capture in captures if _is_plausible(capture, query.now)]
+        if any(row.uri for row in rows):
+            captures = self._at_own_servers(captures)
+        return CaptureColumns.of(captures)
+
+    def _is_own(self, uri: str) -> bool:
+        addresses = self._query.addresses
+        return uri.startswith(addresses.usual) or addresses.is_own(uri, "list")
+
     def _at_own_servers(self, captures: list[Memento]) -> list[Memento]:
         """Drop captures at servers that the registry does not name for the archive (Q-1).
 
         A list may come from an attacker who controls the archive or a proxy in front of it.
         """
-        servers, here = self._servers, self._here
-        own = [
-            capture
-            for capture in captures
-            if capture.uri.startswith(here) or servers.include(capture.uri, below=True)
-        ]
-        if len(own) < len(captures) and self.foreign_server is None:
-            uris = (capture.uri for capture in captures if not capture.uri.startswith(here))
-            foreign = (uri for uri in uris if not servers.include(uri, below=True))
-            self.foreign_server = _server(next(foreign))
+        own = [capture for capture in captures if self._is_own(capture.uri)]
+        if len(own) < len(captures):
+            addresses = self._query.addresses
+            read = (addresses.read(capture.uri, "list") for capture in captures)
+            foreign = next(each for each in read if isinstance(each, RefusedAddress))
+            addresses.report(addresses.archive, foreign, len(captures) - len(own))
+            self.foreign = self.foreign or foreign
         return own
 
     def _check_end(self) -> None:
@@ -185,12 +208,6 @@ class Document:
 
     def _misbehaved(self, why: str) -> Misbehaved:
         return self._query.misbehaved(self.url, why)
-
-
-def _server(uri: str) -> str:
-    """Return host and port of *uri*, without a default port; empty if it has no host."""
-    scheme, host, port = plain_origin(uri) or ("", "", 0)
-    return host if port == DEFAULT_PORTS.get(scheme, 0) else f"{host}:{port}"
 
 
 def _secured(uri: str, url: str) -> str:

@@ -30,7 +30,6 @@ from archives.registry.entry import (
     origin_of,
     read_entry,
 )
-from archives.uri import DEFAULT_PORTS
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -136,20 +135,6 @@ class Registry:
                 if after_host.startswith(dead_path) and rest[:1] in set("0123456789"):
                     return move.living + rest
         return None
-
-    def egress(self, entry: ArchiveEntry) -> frozenset[Origin]:
-        """Return scheme, host and port of every server that queries to *entry* may reach.
-
-        These are its endpoints; and its other hosts, to which archives redirect, on the default
-        ports of the schemes that the endpoints use.
-        """
-        origins = {origin_of(address) for _, address in endpoints(entry)}
-        elsewhere = set(entry.hosts) - {host for _, host, _ in origins}
-        schemes = {scheme for scheme, _, _ in origins}
-        return frozenset(
-            origins
-            | {(each, host, DEFAULT_PORTS[each]) for each in schemes for host in elsewhere}
-        )
 
 
 def bare_host(authority: str) -> str:

@@ -5,8 +5,8 @@ defaults of optional keys are here.
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Final, Literal, get_args, get_origin, get_type_hints
@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from archives.adapters import KINDS
 from archives.diagnostics import Malformed
+from archives.kinds import KINDS
 from archives.model import ArchiveEntry, ArchiveKind, Canary, Limits, Rate
 from archives.moment import Moment
 from archives.registry.forms import compiled
@@ -149,18 +149,26 @@ def _unknown_keys(
     """Yield the path of each key that is no field of *expected*, with the fields there are."""
     if not isinstance(value, Mapping) or not is_dataclass(expected):
         return
-    hints = _hints(expected)
-    known = [field.name for field in fields(expected) if field.name != "origin"]
+    known = _fields_of(expected)
     for key, member in value.items():
         if key not in known:
-            yield f"{path}{key}", known
-            continue
-        nested = next(filter(is_dataclass, (hints[key], *get_args(hints[key]))), None)
-        many = isinstance(member, Sequence) and not isinstance(member, str)
-        if isinstance(nested, type):
+            yield f"{path}{key}", list(known)
+        elif (nested := known[key]) is not None:
+            many = isinstance(member, Sequence) and not isinstance(member, str)
             for index, each in enumerate(member if many else [member]):
                 place = f"{path}{key}[{index}]." if many else f"{path}{key}."
                 yield from _unknown_keys(each, nested, place)
+
+
+@cache
+def _fields_of(kind: Hashable) -> dict[str, type[object] | None]:
+    """Return the fields of a dataclass, each with the dataclass in its type if there is one."""
+    found: dict[str, type[object] | None] = {}
+    for name, hint in get_type_hints(kind).items():
+        if name != "origin":
+            nested = next(filter(is_dataclass, (hint, *get_args(hint))), None)
+            found[name] = nested if isinstance(nested, type) else None
+    return found
 
 
 @cache

@@ -16,8 +16,23 @@ from typing import BinaryIO, Final, NamedTuple, Protocol
 from archives.regex_compat import compiled
 from archives.surt import surt
 from archives.warc.files import READ_SIZE, Damage, Damaged
-from archives.warc.http import Block, HttpHead, payload_of, read_http
-from archives.warc.records import Record, contained, open_record, records_in
+from archives.warc.http import (
+    Block,
+    Headers,
+    HttpHead,
+    payload_of,
+    plain_head_end,
+    read_http,
+)
+from archives.warc.records import (
+    QuickRecord,
+    Record,
+    contained,
+    open_record,
+    read_records,
+    stamp_of,
+    url_of,
+)
 
 _CAPTURES: Final = frozenset({"response", "revisit", "resource", "metadata"})
 _HTTP_KINDS: Final = ("response", "revisit")
@@ -29,6 +44,15 @@ _MOST_HASHED: Final = 256 * 1024**2
 REVISIT: Final = "warc/revisit"
 _MIME: Final = compiled(r"[!-:<-~]{1,255}")
 _DIGEST: Final = compiled(r"(?:sha1:)?+([!-~]{1,200})", re.IGNORECASE)
+
+
+_VERSIONS: Final = ("WARC/1.0", "WARC/1.1")
+_NO_CAPTURES: Final = ("request", "warcinfo")
+_WEB: Final = ("http:", "https:")
+_STATUS: Final = compiled(rb"HTTP/[0-9.]{1,8}+ ([0-9]{3})[ \r]")
+_CONTENT_TYPE: Final = compiled(
+    rb"\ncontent-type[ \t]*+:[ \t]*+(?:([!-:<-~]{1,255})|)", re.IGNORECASE
+)
 
 
 class Capture(NamedTuple):
@@ -55,18 +79,49 @@ def captures_in(
     file: BinaryIO, start: int = 0, end: int | None = None
 ) -> Iterator[Capture | Damage]:
     """Yield the captures and the damages from *start* to *end*, in the order of the file."""
-    for record in records_in(file, start, end):
-        if isinstance(record, Damage):
+    for record in read_records(file, start, end, _read_quickly):
+        if isinstance(record, Damage | Capture):
             yield record
         elif _is_capture(record) and (found := _contained(record)):
             yield found
 
 
+def _read_quickly(
+    octets: bytes, end: int, offset: int, length: int
+) -> QuickRecord[Capture] | None:
+    """Read a record in the form in which nearly all are written, in half of the time.
+
+    It has all that its capture needs, and nothing is unusual about it. For all other records
+    the result is None: they are read with all checks.
+    """
+    if octets[-4:] != b"\r\n\r\n":
+        return None
+    first, headers = Headers.read(octets[:end])
+    if first not in _VERSIONS or headers.get("content-length") != str(len(octets) - end - 4):
+        return None
+    kind, stated = headers.get("warc-type"), headers.get("warc-payload-digest")
+    if kind in _NO_CAPTURES:
+        return QuickRecord(first[5:], None, offset + length)
+    url, stamp = url_of(headers.get("warc-target-uri")), stamp_of(headers.get("warc-date"))
+    digest = _DIGEST.fullmatch(stated or "")
+    if kind != "response" or not url or not stamp or not digest:
+        return None
+    head_end = plain_head_end(octets, end) if url.startswith(_WEB) else None
+    status = None if head_end is None else _STATUS.match(octets, end, head_end)
+    if status is None:
+        return None
+    found = _CONTENT_TYPE.search(octets, end, head_end or 0)
+    mime = found and found[1].decode("latin-1")
+    capture = Capture(
+        surt(url), stamp, url, mime or None, int(status[1]), digest[1], offset, length
+    )
+    return QuickRecord(first[5:], capture, offset + length)
+
+
 def _contained(record: Record) -> Capture | Damage | None:
     """Return the capture, or a damage if reading it raises what no code foresees."""
     try:
-        with contained(record.offset):
-            return _captured(record)
+        return contained(record.offset, _captured, record)
     except Damaged as damaged:
         return Damage(damaged.offset, damaged.why)
 

@@ -51,6 +51,11 @@ class GzipMember:
                 raise Damaged(self.offset, "the file ends inside a gzip member", self.position)
         return b""
 
+    @property
+    def ended(self) -> bool:
+        """Whether it was read to its end, and its checksum is right."""
+        return self._inflater.eof
+
     def _left_over(self) -> int:
         inflater = self._inflater
         return len(inflater.unused_data if inflater.eof else inflater.unconsumed_tail)

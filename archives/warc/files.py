@@ -14,6 +14,7 @@ from typing import BinaryIO, Final, NamedTuple, Protocol
 PIECE: Final = 16 * 1024
 READ_SIZE: Final = 64 * 1024
 WINDOW: Final = 64 * 1024
+_NEWLINES: Final = (b"\r", b"\n", b"")
 _NOT_NEWLINE: Final = re.compile(rb"[^\r\n]")
 
 
@@ -122,6 +123,8 @@ class FileSection:
 
     def skip_newlines(self, at: int) -> int:
         """Return the position of the first byte from *at* on that is not a newline."""
+        if self.piece(at, 1) not in _NEWLINES:
+            return at
         while piece := self.piece(at):
             if other := _NOT_NEWLINE.search(piece):
                 return at + other.start()

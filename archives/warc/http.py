@@ -15,7 +15,6 @@ MAX_HEAD_LINES: Final = 256
 
 # Real files have lines that end in LF alone, and blank lines that hold a space.
 _BLANK_LINE: Final = compiled(rb"\n[ \t\r]*+\n")
-_FOLDED: Final = compiled(r"\n[ \t]")
 _FOLD: Final = compiled(r"\r?+\n[ \t]++")
 # One call for all lines: reading heads is half of the work of indexing.
 _FIELD: Final = compiled(r"\n([^: \t\r\n]++)[ \t]*+:[ \t]*+([^\n]*+)")
@@ -30,6 +29,9 @@ class Oversized(Exception):
 def head_end(octets: bytes, start: int = 0, stop: int | None = None) -> int | None:
     """Return where the head that begins at *start* ends; None if not before *stop*."""
     stop = len(octets) if stop is None else stop
+    end = plain_head_end(octets, start, stop)
+    if end is not None:
+        return end
     if found := _BLANK_LINE.search(octets, start, min(stop, start + MAX_HEAD_SIZE)):
         end = found.end()
         if octets.count(b"\n", start, end) > MAX_HEAD_LINES + 2:
@@ -38,6 +40,25 @@ def head_end(octets: bytes, start: int = 0, stop: int | None = None) -> int | No
     if stop - start >= MAX_HEAD_SIZE:
         raise Oversized(f"a head of more than {MAX_HEAD_SIZE} octets")
     return None
+
+
+def plain_head_end(octets: bytes, start: int = 0, stop: int | None = None) -> int | None:
+    """Return where a head ends in which no line begins with white space; None for another.
+
+    Finding bytes takes a fraction of the time of matching a pattern, and nearly all heads are
+    written like this.
+    """
+    stop = min(len(octets) if stop is None else stop, start + MAX_HEAD_SIZE)
+    end = octets.find(b"\r\n\r\n", start, stop)
+    is_plain = (
+        end >= 0
+        and octets.find(b"\n\r", start) == end + 1
+        and octets.find(b"\n\n", start, end) < 0
+        and octets.find(b"\n ", start, end) < 0
+        and octets.find(b"\n\t", start, end) < 0
+        and octets.count(b"\n", start, end) <= MAX_HEAD_LINES
+    )
+    return end + 4 if is_plain else None
 
 
 def decode_text(head: bytes) -> str:
@@ -58,7 +79,7 @@ def parse_fields(head: bytes) -> tuple[str, Fields]:
 
 def _unfolded(head: bytes) -> str:
     text = decode_text(head)
-    return _FOLD.sub(" ", text) if _FOLDED.search(text) else text
+    return _FOLD.sub(" ", text) if "\n " in text or "\n\t" in text else text
 
 
 def _first_line(text: str) -> str:
@@ -71,9 +92,8 @@ class Headers:
     __slots__ = ("_values",)
 
     def __init__(self, fields: Iterable[tuple[str, str]]) -> None:
-        self._values: dict[str, str] = {}
-        for name, value in fields:
-            self._values.setdefault(name.lower(), value.rstrip())
+        # The last one of a comprehension wins, so they are read from the end.
+        self._values = {name.lower(): value for name, value in [*fields][::-1]}
 
     @classmethod
     def read(cls, head: bytes) -> tuple[str, "Headers"]:
@@ -82,7 +102,8 @@ class Headers:
         return _first_line(text), cls(_FIELD.findall(text))
 
     def get(self, name: str) -> str | None:
-        return self._values.get(name.lower())
+        value = self._values.get(name.lower())
+        return None if value is None else value.rstrip()
 
 
 _STATUS_LINE: Final = compiled(r"[^ \t]++[ \t]++([0-9]{3})(?![0-9])[ \t]*+(.*+)")

@@ -5,13 +5,12 @@ reported with its offset, and reading continues at the next record that can be f
 """
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Generic, NamedTuple, TypeVar, TypeVarTuple
 
 from archives.diagnostics import Malformed
-from archives.errors import place_of
+from archives.errors import UnforeseenLog, place_of
 from archives.moment import Moment
 from archives.regex_compat import compiled
 from archives.warc.decompression import MAGIC, GzipMember
@@ -26,11 +25,14 @@ from archives.warc.files import (
 )
 from archives.warc.http import Block, Fields, Headers, Oversized, decode_text, head_end
 
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 _AFTER_URL: Final = compiled(
     rb"[0-9A-Fa-f.:]{1,45}+ [0-9]{4,14}+ [^ \r\n]{1,255}+ [0-9]{1,19}+"
 )
 _SCHEME: Final = compiled(rb"[A-Za-z][A-Za-z0-9+.-]*+:")
 MAX_LINE: Final = 16 * 1024
+UNFORESEEN_RECORDS: Final = UnforeseenLog("record-internal-error")
 
 
 def arc_fields(line: bytes) -> Fields | None:
@@ -255,6 +257,23 @@ def open_record(file: BinaryIO, offset: int, length: int | None = None) -> Recor
     return _open(stored, offset)
 
 
+class QuickRecord(NamedTuple, Generic[T]):
+    """What was read from a small record, without opening it."""
+
+    version: str
+    found: T | None
+    """None if the record is of no interest."""
+    end: int
+    """Where the record ends in the file."""
+
+
+QuickReader = Callable[[bytes, int, int, int], QuickRecord[T] | None]
+"""Reads the bytes of a whole record; None if it must be read with all checks.
+
+The numbers are the end of its head, its offset in the file and its stored length.
+"""
+
+
 def records_in(
     file: BinaryIO, start: int = 0, end: int | None = None
 ) -> Iterator[Record | Damage]:
@@ -263,6 +282,13 @@ def records_in(
     A record is readable until the next one is requested. Damage inside a record is raised when
     its block is read, and then also yielded here.
     """
+    return read_records(file, start, end, _never)
+
+
+def read_records(
+    file: BinaryIO, start: int, end: int | None, quickly: QuickReader[T]
+) -> Iterator[Record | Damage | T]:
+    """Yield records as `records_in` does, or what *quickly* finds in those that it reads."""
     stored = FileSection(file, start, end)
     search = RecordSearch(stored)
     at: int = stored.start
@@ -270,7 +296,7 @@ def records_in(
         yield Damage(0, "the file is empty")
     for _ in range(MAX_DAMAGES):
         try:
-            yield from _whole_records(stored, search, at)
+            yield from _whole_records(stored, search, at, quickly)
         except Damaged as damaged:
             yield Damage(damaged.offset, damaged.why)
             found = search.next_after(damaged)
@@ -284,43 +310,81 @@ def records_in(
     yield Damage(at, "too many damages: the rest of the file is not read")
 
 
-@contextmanager
-def contained(offset: int) -> Iterator[None]:
-    """Turn an unforeseen exception into damage of the record at *offset*."""
+def contained(offset: int, read: Callable[[*Ts], T], *values: *Ts) -> T:
+    """Return `read(*values)`; an unforeseen exception is damage of the record at *offset*."""
     try:
-        yield
+        return read(*values)
     except (Damaged, OSError):
         raise
     except Exception as error:
+        UNFORESEEN_RECORDS(error)
         raise Damaged(offset, f"cannot be read: {place_of(error)}") from error
 
 
-def _whole_records(stored: FileSection, search: RecordSearch, at: int) -> Iterator[Record]:
+def _whole_records(
+    stored: FileSection, search: RecordSearch, at: int, quickly: QuickReader[T]
+) -> Iterator[Record | T]:
     while True:
         try:
-            with contained(at):
-                at = stored.skip_newlines(at)
-                if at >= stored.end:
-                    return
-                record = _open(stored, at)
+            record = contained(at, _record_from, stored, at, quickly)
         except EmptyMember as member:
             search.empty += 1
             if search.empty > MAX_EMPTY:
                 raise
             at = member.reached
             continue
+        if record is None:
+            return
+        if isinstance(record, QuickRecord):
+            search.learn_format(record.version, compressed=True)
+            if record.found is not None:
+                yield record.found
+            at = record.end
+            continue
         search.learn_format(record.version, compressed=record.compressed)
         yield record
-        with contained(at):
-            at += record.length
+        at = record.offset + contained(at, _length_of, record)
+
+
+def _never(_octets: bytes, _head: int, _offset: int, _length: int) -> None:
+    return None
+
+
+def _record_from(
+    stored: FileSection, at: int, quickly: QuickReader[T]
+) -> Record | QuickRecord[T] | None:
+    """Return the record that begins at *at* or after newlines there; None at the end."""
+    at = stored.skip_newlines(at)
+    if at >= stored.end:
+        return None
+    source = _source_at(stored, at)
+    octets, end = _head(source)
+    if isinstance(source, GzipMember) and source.ended:
+        quick = quickly(octets, end, at, source.position - at)
+        if quick is not None:
+            return quick
+    return _opened(stored, source, octets, end)
+
+
+def _length_of(record: Record) -> int:
+    return record.length
 
 
 def _open(stored: FileSection, offset: int) -> Record:
+    source = _source_at(stored, offset)
+    return _opened(stored, source, *_head(source))
+
+
+def _source_at(stored: FileSection, offset: int) -> GzipMember | Plain:
     first = stored.read_at(offset, len(_ZSTANDARD))
     if first == _ZSTANDARD:
         raise Damaged(offset, "compressed with Zstandard, which is not supported: use gzip")
-    source = GzipMember(stored, offset) if first.startswith(MAGIC) else Plain(stored, offset)
-    octets, end = _head(source)
+    return GzipMember(stored, offset) if first.startswith(MAGIC) else Plain(stored, offset)
+
+
+def _opened(stored: FileSection, source: ByteSource, octets: bytes, end: int) -> Record:
+    """Return the record whose first bytes are *octets*, and whose head ends at *end*."""
+    offset = source.offset
     version, headers = _parsed(octets[:end], offset)
     length = _content_length(headers, offset)
     is_plain = isinstance(source, Plain)

@@ -41,7 +41,7 @@ from archives.warc_index.writing import (
     plan,
 )
 
-_HEAD_SIZE: Final = 4096
+HEAD_SIZE: Final = 4096
 # A volume that is not mounted is an empty folder, and a mistyped prefix is an empty listing: to
 # remove all captures would be to report them as absent.
 _EMPTY_COLLECTION: Final = (
@@ -234,7 +234,7 @@ class _Run:
         for job, event in self._files.read(jobs, workers):
             path = job.file.path
             if path not in fillers:
-                head = self._head_digest(path, _HEAD_SIZE)
+                head = self._head_digest(path, HEAD_SIZE)
                 fillers[path] = PartFiller(self._writer, self.summary, head=head)
             filler = fillers[path]
             if isinstance(event, CaptureBatch):
@@ -267,7 +267,7 @@ class _Run:
         """Whether *file* is longer than it was, and begins with the same bytes."""
         if file.size <= part.size or not part.upto:
             return False
-        return self._head_digest(file.path, min(part.size, _HEAD_SIZE)) == part.head
+        return self._head_digest(file.path, min(part.size, HEAD_SIZE)) == part.head
 
     def _head_digest(self, path: str, length: int) -> bytes:
         try:

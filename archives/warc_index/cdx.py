@@ -27,7 +27,7 @@ from archives.formats.rows import (
     text_fields,
 )
 from archives.moment import Moment, stamp_from_digits
-from archives.source import Fetcher, Reply, Request
+from archives.source import Fetcher, Reply, Request, WantedCaptures
 from archives.surt import surt
 from archives.warc.captures import REVISIT, Capture
 from archives.warc.files import Damage
@@ -224,7 +224,11 @@ class CdxServerIndex:
                     return original
         return None if digest is None else await self._payload(url, "", digest)
 
-    async def captures_of(self, url: str) -> AsyncGenerator[Sequence[IndexRow], None]:
+    async def captures_of(
+        self,
+        url: str,
+        wanted: WantedCaptures | None = None,  # noqa: ARG002 -- it may yield more
+    ) -> AsyncGenerator[Sequence[IndexRow], None]:
         """Yield every capture in batches, oldest first."""
         batch: list[IndexRow] = []
         async with aclosing(self._rows(url.partition("#")[0])) as rows:

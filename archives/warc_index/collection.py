@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, aclosing
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +21,7 @@ from typing import Final, Self, TypeVar
 
 from archives.errors import Unreachable
 from archives.moment import Moment
+from archives.source import ALL, WantedCaptures
 from archives.warc_index.database import (
     ForeignIndex,
     IndexInUse,
@@ -106,6 +107,10 @@ class Collection:
         """Return the capture at exactly *stamp*, preferring the exact URL to its variants."""
         return await self._query_one(url, lambda lookup: lookup.at(_page(url), stamp))
 
+    async def newest_spelled(self, url: str) -> IndexRow | None:
+        """Return the newest capture of exactly *url*, without its variants."""
+        return await self._query_one(url, lambda lookup: lookup.newest_spelled(_page(url)))
+
     async def nearest_with_neighbours(self, url: str, at: Moment | None) -> Sequence[IndexRow]:
         """Return the nearest capture, then the first, its two neighbours, and the last."""
 
@@ -125,18 +130,40 @@ class Collection:
             url, lambda lookup: lookup.original_of(_page(url), digest, refers_to)
         )
 
-    async def captures_of(self, url: str) -> AsyncGenerator[Sequence[IndexRow], None]:
-        """Yield every capture in batches, oldest first."""
-        page = _page(url)
+    async def version_of(self, url: str) -> str:
+        """Return a text that changes whenever the captures of *url* do."""
+        lookup = self._thread_lookup
+        return await self._query_in_thread(url, partial(lookup.version_of, _page(url)))
+
+    async def captures_of(
+        self, url: str, wanted: WantedCaptures | None = None
+    ) -> AsyncGenerator[Sequence[IndexRow], None]:
+        """Yield every capture, or at least those *wanted*, in batches, oldest first."""
+        page, lookup = _page(url), self._thread_lookup
+        wanted = wanted or ALL
+        excerpt = None
+        if wanted.is_short:
+            excerpt = await self._query_in_thread(url, partial(lookup.excerpt, page, wanted))
+        if excerpt is not None:
+            yield excerpt
+        else:
+            async with aclosing(self._pages(url, wanted)) as batches:
+                async for rows in batches:
+                    yield rows
+        await self._end_of_list(url)
+
+    async def _pages(
+        self, url: str, wanted: WantedCaptures
+    ) -> AsyncGenerator[Sequence[IndexRow], None]:
+        lookup, page = self._thread_lookup, _page(url)
         after: Key | None = None
         while rows := await self._query_in_thread(
-            url, partial(self._thread_lookup.captures_of, page, after)
+            url, partial(lookup.captures_of, page, after, wanted)
         ):
             yield rows
             after = rows[-1].key
             if len(rows) < BATCH:
-                break
-        await self._end_of_list(url)
+                return
 
     async def captures_between(
         self, lower: str, upper: str, after: Key | None = None

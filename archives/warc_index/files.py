@@ -22,7 +22,7 @@ from typing import BinaryIO, Final, NamedTuple, Protocol
 
 import msgspec
 
-from archives.errors import place_of
+from archives.errors import UnforeseenLog, place_of
 from archives.warc.captures import Capture, captures_in
 from archives.warc.files import Damage, wacz_members
 from archives.warc_index.model import FileInfo, FolderContents, Kind, LocalFiles
@@ -30,6 +30,7 @@ from archives.warc_index.writing import IndexJob
 
 MAX_FILES: Final = 1_000_000
 _MAX_DEPTH: Final = 16
+UNFORESEEN_FILES: Final = UnforeseenLog("file-internal-error")
 _KINDS: Final[dict[str, Kind]] = {
     ".warc": "warc",
     ".warc.gz": "warc",
@@ -217,8 +218,10 @@ def _read_in_process(jobs: Sequence[IndexJob], root: str) -> Iterator[ScanEvent]
 
 def failure_of(error: Exception) -> str:
     """Return why a file was not read; an unforeseen exception affects no other file."""
-    why = error.strerror if isinstance(error, OSError) else place_of(error)
-    return f"cannot be read: {why}"
+    if isinstance(error, OSError):
+        return f"cannot be read: {error.strerror}"
+    UNFORESEEN_FILES(error)
+    return f"cannot be read: {place_of(error)}"
 
 
 def _read_in_workers(waiting: list[IndexJob], root: str, count: int) -> Iterator[ScanEvent]:

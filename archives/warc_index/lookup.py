@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from archives.moment import Moment
+from archives.source import ALL, WantedCaptures
 from archives.surt import surt
 from archives.warc.captures import REVISIT
 from archives.warc_index.database import open_reader
@@ -34,6 +35,9 @@ _CLOSE_ROWS: Final = 8
 """Rows read on each side: enough for captures of one second in several URL variants."""
 _DISTANT_ROWS: Final = 1000
 """Rows read on each side to find the exact URL if a variant of it is nearer."""
+_RECENT_ROWS: Final = 100
+_MOST_DIGITS: Final = 23
+"""Digits of a stamp with nanoseconds."""
 
 # CROSS JOIN makes SQLite read captures before parts; state 1 is LIVE.
 _SELECT: Final = (
@@ -76,10 +80,23 @@ _NEIGHBOURS: Final = _union(
     f"c.surt = ? {_DESCENDING}",
 )
 _EXACT: Final = f"{_SELECT} c.surt = ? AND c.stamp >= ? AND c.stamp < ? {_ASCENDING}"
-_PAGE: Final = f"{_SELECT} c.surt = ? AND (c.stamp, c.part, c.offset) > (?, ?, ?) {_ASCENDING}"
+_INSTANT: Final = f"{_SELECT} c.surt = ? AND c.stamp IN ({', '.join('?' * 10)})"
+_FROM: Final = f"{_SELECT} c.surt = ? AND c.stamp >= ? AND c.stamp < ? {_ASCENDING}"
+_PAGE: Final = (
+    f"{_SELECT} c.surt = ? AND (c.stamp, c.part, c.offset) > (?, ?, ?) AND c.stamp < ? "
+    f"{_ASCENDING}"
+)
 _RANGE: Final = (
     f"{_SELECT} (c.surt, c.stamp, c.part, c.offset) > (?, ?, ?, ?) AND c.surt < ? "
     "ORDER BY c.surt, c.stamp, c.part, c.offset LIMIT ?"
+)
+_NEWEST_WITH_DIGEST: Final = (
+    f"SELECT * FROM ({_NEWEST}) WHERE digest = ? AND url = ? AND mime IS NOT ? LIMIT 1"  # noqa: S608 -- constants of this module
+)
+_VERSION: Final = (
+    "SELECT count(*), min(c.stamp), max(c.stamp), max(c.part), "
+    "sum((c.offset + c.part * 7919) % 1000000007) "
+    "FROM capture c CROSS JOIN part p ON p.id = c.part WHERE p.state = 1 AND c.surt = ?"
 )
 _stamp_of: Final = attrgetter("stamp")
 _order: Final = attrgetter("stamp", "part", "offset")
@@ -132,6 +149,25 @@ class Lookup:
         rows = self._rows(_EXACT, surt(url), stamp, stamp + "\0", _DISTANT_ROWS)
         return best_row(rows, url)
 
+    def newest_spelled(self, url: str) -> IndexRow | None:
+        """Return the newest capture of exactly *url*, without its variants."""
+        for most in (_CLOSE_ROWS, _DISTANT_ROWS):
+            rows = self._rows(_NEWEST, surt(url), most)
+            exact = next((row for row in rows if row.url == url), None)
+            if exact is not None or len(rows) < most:
+                return exact
+        return None
+
+    def at_instant(self, url: str, stamp: str) -> IndexRow | None:
+        """Return the capture of exactly *url* at the instant of *stamp*.
+
+        However many digits it has: 00, 00.0 and 00.000 are the same instant.
+        """
+        shortest = stamp[:14] + stamp[14:].rstrip("0")
+        digits = [shortest.ljust(length, "0") for length in range(14, _MOST_DIGITS + 1)]
+        rows = self._rows(_INSTANT, surt(url), *digits)
+        return next((row for row in rows if row.url == url), None)
+
     def nearest_with_neighbours(self, url: str, at: Moment | None) -> list[IndexRow]:
         """Return the nearest capture, then the first, its two neighbours, and the last.
 
@@ -173,10 +209,54 @@ class Lookup:
             return None
         return self._payload(url, "", _AFTER_DIGITS, digest)
 
-    def captures_of(self, url: str, after: Key | None) -> list[IndexRow]:
-        """Return the next captures of *url* after the row *after*, oldest first."""
-        _, stamp, part, offset = after or ("", "", 0, 0)
-        return self._rows(_PAGE, surt(url), stamp, part, offset, BATCH)
+    def newest_with_digest(self, url: str, digest: str) -> IndexRow | None:
+        """Return the newest record of exactly *url* that holds the payload *digest*.
+
+        Only recent captures are compared: what is found saves space, and nothing else.
+        """
+        query = (surt(url), _RECENT_ROWS, digest, url, REVISIT)
+        return next(iter(self._rows(_NEWEST_WITH_DIGEST, *query)), None)
+
+    def captures_of(
+        self, url: str, after: Key | None, wanted: WantedCaptures = ALL
+    ) -> list[IndexRow]:
+        """Return the next captures of *url* after the row *after*, oldest first.
+
+        They are in the time that is *wanted*.
+        """
+        _, stamp, part, offset = after or ("", wanted.since, -1, -1)
+        end = wanted.until + _AFTER_DIGITS
+        return self._rows(_PAGE, surt(url), stamp, part, offset, end, BATCH)
+
+    def excerpt(self, url: str, wanted: WantedCaptures) -> list[IndexRow] | None:
+        """Return the captures *wanted*, oldest first, in one range of the index on each side.
+
+        None if captures of one second are on both sides of the limit: then others may be
+        preferred to these, and all must be read.
+        """
+        key, most = surt(url), (wanted.most or 0) + _CLOSE_ROWS
+        first, end = wanted.since, wanted.until + _AFTER_DIGITS
+        instant = wanted.instant + _AFTER_DIGITS if wanted.near else end
+        before: list[IndexRow] = []
+        after: list[IndexRow] = []
+        if wanted.order != "oldest":
+            before = self._rows(_UP_TO, key, min(instant, end), first, most)
+        if wanted.order == "oldest":
+            after = self._rows(_FROM, key, first, end, most)
+        elif wanted.order == "nearest":
+            from_first = first > instant
+            query, start = (_FROM, first) if from_first else (_AFTER, instant)
+            after = self._rows(query, key, start, end, most)
+        for rows in (before, after):
+            cut = len(rows) == most
+            if cut and rows[-1].stamp[:14] == rows[-1 - _CLOSE_ROWS].stamp[:14]:
+                return None
+        return sorted([*before, *after], key=_order)
+
+    def version_of(self, url: str) -> str:
+        """Return a text that changes whenever the captures of *url* do."""
+        with closing(self._connection().execute(_VERSION, (surt(url),))) as rows:
+            return " ".join(map(str, rows.fetchone()))
 
     def captures_between(self, lower: str, upper: str, after: Key | None) -> list[IndexRow]:
         """Return the next captures after *after* with SURTs from *lower* to before *upper*."""

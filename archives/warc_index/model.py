@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple, Protocol
 
 from archives.moment import Moment, whole_second
+from archives.source import WantedCaptures
 
 Key = tuple[str, str, int, int]
 """Primary key of a row: SURT, stamp, part, offset."""
@@ -46,8 +47,10 @@ class CaptureIndex(Protocol):
         """Return the nearest capture, then the first, its two neighbours, and the last."""
         ...
 
-    def captures_of(self, url: str) -> AsyncGenerator[Sequence[IndexRow], None]:
-        """Yield every capture in batches, oldest first."""
+    def captures_of(
+        self, url: str, wanted: WantedCaptures | None = None
+    ) -> AsyncGenerator[Sequence[IndexRow], None]:
+        """Yield every capture, or at least those *wanted*, in batches, oldest first."""
         ...
 
 
@@ -94,6 +97,22 @@ class RemoteFiles:
     def command(self) -> str:
         """The command that indexes this collection."""
         return f"timegate index {self.url} --index {self.index}"
+
+
+_ASSERTED: Final = ".asserted."
+
+
+def asserted_name(stem: str, rest: str) -> str:
+    """Return the name of a file whose captures have the times that their writers assert."""
+    return f"{stem}{_ASSERTED}{rest}"
+
+
+def is_asserted(name: str) -> bool:
+    """Whether the times of the captures in the file *name* are those that writers asserted.
+
+    The name says so, because it stays with the records when an index is built again.
+    """
+    return _ASSERTED in name
 
 
 def is_remote_path(path: str) -> bool:

@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 
 from archives.adapters import adapter_for, source_for
+from archives.addresses import WITHOUT_SERVER
 from archives.errors import Misbehaved, Refused, Unreachable
 from archives.formats.httpdate import http_date
 from archives.model import ArchiveEntry, Closest, Hop, Selection
@@ -151,6 +152,14 @@ async def test_five_redirects_are_followed() -> None:
     assert len(fetch.journal) == 6
 
 
+async def test_a_404_after_a_redirect_that_names_captures_is_misbehaviour() -> None:
+    """No capture is of month 00, but the archive has captures."""
+    links = {"link": link(at(STAMP), STAMP, "last memento")}
+
+    with pytest.raises(Misbehaved, match="redirects to a capture that does not exist"):
+        await ask({TIMEGATE: redirect(at("20160022112029"), links)})
+
+
 async def test_a_sixth_redirect_is_not_followed() -> None:
     fetch = FakeFetcher(lambda request: redirect(f"{request.url}x"))
 
@@ -170,7 +179,7 @@ async def test_a_sixth_redirect_is_not_followed() -> None:
         ({TIMEGATE: redirect(at(STAMP).replace("://", "://me@"))}, "host is ambiguous"),
         ({TIMEGATE: redirect(BACKSLASH, linking(BACKSLASH))}, "host is ambiguous"),
         ({TIMEGATE: redirect(at(STAMP))}, "redirects to a capture that does not exist"),
-        ({TIMEGATE: redirect("http://elsewhere.example/")}, "does not name its host"),
+        ({TIMEGATE: redirect("http://elsewhere.example/")}, "registry does not name"),
         ({TIMEGATE: Canned(300, VARY)}, "answers 300"),
     ],
 )
@@ -393,13 +402,13 @@ async def test_an_absent_page_may_have_any_links() -> None:
     assert await ask({TIMEGATE: answer}) is None
 
 
-async def test_a_redirect_to_another_port_is_not_the_answer_without_a_request() -> None:
+async def test_a_redirect_to_another_port_is_neither_the_answer_nor_requested() -> None:
     target = at(STAMP).replace("archive.example", "archive.example:6379")
     fetch = FakeFetcher({TIMEGATE: redirect(target, linking(target))})
 
-    with pytest.raises(Misbehaved):
+    with pytest.raises(Misbehaved, match=r"archive\.example:6379, which the registry"):
         await ask(fetch)
-    assert f"HEAD {target}" in fetch.lines
+    assert {request.url for request in fetch.journal} == {TIMEGATE}
 
 
 @pytest.mark.parametrize("port", ["6379", "8080"])
@@ -727,6 +736,10 @@ async def test_ties_may_be_broken_without_a_doubt(
     assert closest.doubts == ()
 
 
+def a_negotiator() -> Negotiator:
+    return Negotiator(ARCHIVE, WITHOUT_SERVER.of(ARCHIVE), clock)
+
+
 async def answered(negotiator: Negotiator, when: str, chosen: str, **linked: str) -> None:
     """Let the archive of *negotiator* answer with *chosen*, and link others."""
     fetch = FakeFetcher({TIMEGATE: with_neighbours(chosen, **linked)})
@@ -735,7 +748,7 @@ async def answered(negotiator: Negotiator, when: str, chosen: str, **linked: str
 
 
 async def test_a_timegate_that_only_looks_back_is_recognised() -> None:
-    negotiator = Negotiator(an_entry("memento", timegate=f"{BASE}/timegate/"), clock)
+    negotiator = a_negotiator()
 
     for _ in range(3):
         assert negotiator.selection == "nearest"
@@ -745,7 +758,7 @@ async def test_a_timegate_that_only_looks_back_is_recognised() -> None:
 
 
 async def test_a_timegate_that_chose_a_later_capture_once_looks_ahead() -> None:
-    negotiator = Negotiator(an_entry("memento", timegate=f"{BASE}/timegate/"), clock)
+    negotiator = a_negotiator()
 
     await answered(negotiator, STAMP, "20130615083001", prev="20100101000000")
     for _ in range(5):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from archives.adapters import ADAPTERS, source_for
-from archives.adapters import KINDS as ARCHIVE_KINDS
+from archives.kinds import KINDS as ARCHIVE_KINDS
 from archives.model import ArchiveEntry, ArchiveKind, Memento
 from archives.moment import Moment
 from archives.source import Request

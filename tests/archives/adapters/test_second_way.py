@@ -13,7 +13,7 @@ from archives.adapters.second_way import SecondWay
 from archives.errors import ArchiveError, Misbehaved, Queued, Refused, Resting, Unreachable
 from archives.model import ArchiveEntry, Memento, Selection
 from archives.moment import Moment
-from archives.source import Fetcher, Request
+from archives.source import Fetcher, Request, WantedCaptures
 from tests.clock import in_virtual_time
 from tests.fakes import NOW, Canned, FakeFetcher, FakeReply, an_entry, clock
 
@@ -313,9 +313,14 @@ class BrokenList:
         raise NotImplementedError
 
     async def mementos(
-        self, fetch: Fetcher, original: str, *, detailed: bool = False
+        self,
+        fetch: Fetcher,
+        original: str,
+        *,
+        detailed: bool = False,
+        wanted: WantedCaptures | None = None,
     ) -> AsyncGenerator[Sequence[Memento], None]:
-        del fetch, detailed
+        del fetch, detailed, wanted
         yield [Memento("20110101000000", f"{BASE}/web/20110101000000/{PAGE}", PAGE, "test")]
         raise Unreachable("test", original, "stalled")
 

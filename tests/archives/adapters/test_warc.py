@@ -44,7 +44,9 @@ async def test_the_address_of_a_memento_has_all_digits_of_its_stamp(tmp_path: Pa
     found = await closest(tmp_path, "2013")
 
     uri = f"http://here.example/collections/test/20130615083000123/{PAGE}"
-    assert found == ("20130615083000123", uri, PAGE, "test", 200, "text/html", "SHA")
+    assert found == Memento(
+        "20130615083000123", uri, PAGE, "test", 200, "text/html", "SHA", is_asserted=False
+    )
 
 
 async def test_a_memento_has_the_captured_variant_of_the_url(tmp_path: Path) -> None:

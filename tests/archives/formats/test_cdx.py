@@ -10,7 +10,7 @@ CAPTURE = Row("20020120142510", None, "http://a.example:80/", 200, "text/html", 
 
 def read(body: bytes) -> tuple[list[Row], CdxLines]:
     decoder = CdxLines("http://cdx.example/")
-    return decoder.feed(body) + decoder.close(), decoder
+    return [*decoder.feed(body), *decoder.close()], decoder
 
 
 DIALECTS = b"""\

@@ -159,6 +159,28 @@ def test_a_target_is_resolved_against_the_address_of_the_document(
     assert resolved(target, "https://a.example/timemap/link") == expected
 
 
+@pytest.mark.parametrize(
+    ("octets", "expected"),
+    [
+        (b"/web/2016/http://x.example/\xff", "https://a.example/web/2016/http://x.example/%FF"),
+        (b"http://x.example/\xc3\xa9\xe9", "http://x.example/é%E9"),
+        (b"\xff", "https://a.example/timemap/%FF"),
+    ],
+)
+def test_octets_of_a_target_that_are_not_utf8_become_triplets(
+    octets: bytes, expected: str
+) -> None:
+    target = octets.decode(errors="surrogateescape")
+
+    assert resolved(target, "https://a.example/timemap/link") == expected
+
+
+def test_a_lone_surrogate_of_json_becomes_triplets() -> None:
+    assert resolved("http://x.example/\ud800", "https://a.example/") == (
+        "http://x.example/%ED%A0%80"
+    )
+
+
 def test_a_title_that_is_not_in_extended_notation_is_unchanged() -> None:
     (link,) = parse_header("<a>; title*=plain")
 

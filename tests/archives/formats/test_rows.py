@@ -96,7 +96,7 @@ def summary(decoder: ListDecoder, rows: list[Row]) -> tuple[object, ...]:
 
 def read(decoder: ListDecoder, chunks: list[bytes]) -> tuple[object, ...]:
     rows = [row for chunk in chunks for row in decoder.feed(chunk)]
-    return summary(decoder, rows + decoder.close())
+    return summary(decoder, [*rows, *decoder.close()])
 
 
 def cut(document: bytes, places: list[int]) -> list[bytes]:
@@ -137,7 +137,7 @@ def test_any_bytes_give_rows_and_raise_nothing(
 ) -> None:
     reader = decoder("http://base/")
 
-    rows = reader.feed(document) + reader.close()
+    rows = [*reader.feed(document), *reader.close()]
 
     assert all(Moment(row.stamp) for row in rows)
 
@@ -154,7 +154,7 @@ def slow_rows(document: bytes) -> list[Row]:
 
 def fast_rows(document: bytes) -> list[Row]:
     decoder = LinkTimeMap("http://base/")
-    return decoder.feed(document) + decoder.close()
+    return [*decoder.feed(document), *decoder.close()]
 
 
 @given(document=documents)
@@ -193,7 +193,7 @@ def test_endless_invalid_text_takes_bounded_memory(
     chunk = filler * (65536 // len(filler))
 
     for _ in range(8):
-        assert reader.feed(chunk) == []
+        assert not reader.feed(chunk)
 
     assert len(reader._backlog.drain()) <= 2 * 65536  # noqa: SLF001
 

@@ -33,7 +33,7 @@ WAYBACK = b"""[["urlkey","timestamp","original","mimetype","statuscode","digest"
 
 def read(body: bytes) -> tuple[list[Row], JsonTimeMap]:
     decoder = JsonTimeMap(BASE)
-    return decoder.feed(body) + decoder.close(), decoder
+    return [*decoder.feed(body), *decoder.close()], decoder
 
 
 def test_the_list_of_memgator_is_read_once() -> None:
@@ -143,7 +143,7 @@ def test_the_next_page_of_a_list_is_a_page() -> None:
     )
     decoder = JsonTimeMap("http://a.org/timemap/json/1/http://x.org/")
 
-    rows = decoder.feed(document) + decoder.close()
+    rows = [*decoder.feed(document), *decoder.close()]
 
     assert len(rows) == 1
     assert [page.uri for page in decoder.pages] == ["http://a.org/timemap/json/2/http://x.org/"]
@@ -156,7 +156,7 @@ def test_an_index_may_have_no_dates() -> None:
     )
     decoder = JsonTimeMap("http://a.org/")
 
-    rows = decoder.feed(document) + decoder.close()
+    rows = [*decoder.feed(document), *decoder.close()]
 
     assert rows == []
     assert [page.uri for page in decoder.pages] == ["http://a.org/1"]

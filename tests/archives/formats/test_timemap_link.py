@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from archives.formats.httpdate import http_date
 from archives.formats.linkformat import parse_header
-from archives.formats.rows import LONGEST_ITEM, MOST_WITHOUT_CAPTURE, Row, TimeMapPage
+from archives.formats.rows import (
+    LONGEST_ITEM,
+    MOST_WITHOUT_CAPTURE,
+    AlikeRows,
+    Row,
+    TimeMapPage,
+)
 from archives.formats.timemap_link import LinkTimeMap, neighbours
 
 BASE = "http://arxiv.example.net/timemap/http://a.example.org"
@@ -41,7 +47,7 @@ def usual(stamp: str) -> bytes:
 
 def read(body: bytes, base: str = BASE) -> tuple[list[Row], LinkTimeMap]:
     decoder = LinkTimeMap(base)
-    return decoder.feed(body) + decoder.close(), decoder
+    return [*decoder.feed(body), *decoder.close()], decoder
 
 
 def test_the_example_of_the_rfc_is_read() -> None:
@@ -178,7 +184,7 @@ def test_an_endless_list_is_read_up_to_the_limit(limit: str) -> None:
     timemap = LinkTimeMap(BASE)
     setattr(timemap, limit, 3)
 
-    rows = timemap.feed(usual(STAMP) * 10) + timemap.feed(usual(STAMP)) + timemap.close()
+    rows = [*timemap.feed(usual(STAMP) * 10), *timemap.feed(usual(STAMP)), *timemap.close()]
 
     assert len(rows) <= 3
     assert timemap.full
@@ -206,10 +212,10 @@ def test_links_that_are_no_mementos_count_against_the_limit() -> None:
 def test_reading_stops_after_too_many_items_without_capture(link: bytes) -> None:
     timemap = LinkTimeMap(BASE)
 
-    rows = timemap.feed(usual(STAMP) + link * MOST_WITHOUT_CAPTURE)
+    rows = [*timemap.feed(usual(STAMP) + link * MOST_WITHOUT_CAPTURE)]
     too_soon = timemap.full
     timemap.feed(link * 10)
-    rows += timemap.feed(usual(STAMP)) + timemap.close()
+    rows += [*timemap.feed(usual(STAMP)), *timemap.close()]
 
     assert not too_soon
     assert rows == [ROW]
@@ -283,3 +289,68 @@ def test_every_valid_notation_of_a_list_gives_the_same_rows(
 
     assert rows == [row for row, _ in links]
     assert (timemap.skipped, timemap.shortfall) == (0, "")
+
+
+# Lines that are alike
+
+SECONDS = [f"2013061508{n // 60:02}{n % 60:02}" for n in range(200)]
+
+
+def ending(stamp: str, end: str = "/http://a.example.org/", date: str = "") -> str:
+    address = f"http://web.example/web/{stamp}{end}"
+    return f'<{address}>; rel="memento"; datetime="{date or http_date(stamp)}",\n'
+
+
+def test_lines_that_differ_in_time_and_spelling_are_read_by_column() -> None:
+    ends = ["/http://a.example.org/", "id_/https://www.a.example.org:80/"]
+    lines = [ending(stamp, ends[n % 2]) for n, stamp in enumerate(SECONDS)]
+
+    rows = LinkTimeMap(BASE).feed("".join(lines).encode())
+
+    assert isinstance(rows, AlikeRows)
+    assert rows.prefix == "http://web.example/web/"
+    assert {*rows.suffixes} == {*ends}
+    # Whether the last line is complete is not known before another follows.
+    assert [*rows] == [
+        Row(stamp, f"http://web.example/web/{stamp}{ends[n % 2]}")
+        for n, stamp in enumerate(SECONDS[:-1])
+    ]
+    assert [*rows[5:7]] == [*rows][5:7]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ending(STAMP, date="Wed, 31 Dec 1996 23:58:47 GMT"),
+        ending(STAMP, date="Tue, 31 Dec 1996 23:58:48 GMT"),
+        ending("19961231235960", date="Tue, 31 Dec 1996 23:59:59 GMT"),
+        ending("19961331000000", date="Tue, 31 Dec 1996 23:59:59 GMT"),
+        ending(STAMP).replace("web.example", "other.example"),
+        ending(STAMP).replace("/web/", "/wayback/"),
+        ending(STAMP).replace('"memento"', '"last memento"'),
+        ending(STAMP).replace("a.example.org/", "a.example.org/\u00e9"),
+        ending(STAMP).replace("a.example.org/", "a.example.org/>x<"),
+        ending(STAMP).replace(",\n", ",\r\n"),
+        ending(STAMP, "0/http://a.example.org/"),
+        "\n",
+        "<>\n",
+    ],
+)
+def test_one_other_line_leaves_all_to_the_other_readers(other: str) -> None:
+    lines = [ending(stamp) for stamp in SECONDS[:9]]
+    text = "".join([*lines[:4], other, *lines[4:]]).encode()
+    slowly = LinkTimeMap(BASE)
+
+    rows, timemap = read(text)
+    expected = [row for octet in text for row in slowly.feed(bytes([octet]))]
+
+    assert rows == [*expected, *slowly.close()]
+    assert timemap.skipped == slowly.skipped
+
+
+def test_lines_with_many_spellings_are_read_as_well() -> None:
+    lines = [ending(stamp, f"/http://a.example.org/{n}") for n, stamp in enumerate(SECONDS)]
+
+    rows, _ = read("".join(lines).encode())
+
+    assert [row.stamp for row in rows] == SECONDS

@@ -233,7 +233,7 @@ async def test_the_error_names_a_server_outside_the_registry() -> None:
     _, error = await read({TIMEMAP: Canned(body=foreign)})
 
     assert error is not None
-    assert "at wayback.intern, which the registry does not name" in error.why
+    assert "at http://wayback.intern, which the registry does not name" in error.why
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ async def test_the_error_names_a_port_outside_the_registry() -> None:
     _, error = await read({TIMEMAP: Canned(body=moved)})
 
     assert error is not None
-    assert "at archive.example:6379, which the registry does not name" in error.why
+    assert "at http://archive.example:6379, which the registry does not name" in error.why
 
 
 @pytest.mark.parametrize("status", [404, 410])

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from archives.columns import CaptureColumns
 from archives.errors import Misbehaved, Unreachable
 from archives.listing import RUN, sorted_on_disk
 from archives.model import Memento
@@ -36,7 +37,9 @@ async def collected(
 ) -> tuple[list[Memento], Unreachable | None]:
     received: list[Memento] = []
     try:
-        async with aclosing(sorted_on_disk(captures, batches, misbehaved)) as ordered:
+        async with aclosing(
+            sorted_on_disk(CaptureColumns.of(captures), batches, misbehaved)
+        ) as ordered:
             async for batch in ordered:
                 received += batch
     except Unreachable as error:
@@ -78,7 +81,7 @@ async def test_the_size_of_the_file_is_limited() -> None:
     many = [capture(number) for number in range(1_000)]
 
     with pytest.raises(Misbehaved, match="more than 10000 octets of captures out of order"):
-        await anext(sorted_on_disk(many, sent([]), misbehaved, 10_000))
+        await anext(sorted_on_disk(CaptureColumns.of(many), sent([]), misbehaved, 10_000))
 
 
 async def test_a_list_newest_first_may_exceed_the_memory_limit() -> None:

@@ -338,24 +338,6 @@ def test_a_relocated_link_is_not_relocated_again() -> None:
             assert KNOWN.relocated(f"{move.living}20100218151844/http://x/") is None
 
 
-def test_egress_has_the_servers_of_the_endpoints() -> None:
-    entry = minimal(timemap="https://other.example/timemap/")
-
-    assert Registry([entry]).egress(entry) == {
-        ("http", "wayback.local", 8080),
-        ("https", "other.example", 443),
-    }
-
-
-def test_egress_has_the_hosts_that_an_archive_redirects_to() -> None:
-    entry = minimal(hosts=["wayback.local", "copies.local"])
-
-    assert Registry([entry]).egress(entry) == {
-        ("http", "wayback.local", 8080),
-        ("http", "copies.local", 80),
-    }
-
-
 def test_a_hosted_archive_shares_the_host_of_another() -> None:
     host = minimal()
     hosted = minimal(id="hosted", hosted_by="mine")
@@ -363,4 +345,3 @@ def test_a_hosted_archive_shares_the_host_of_another() -> None:
     registry = Registry([host, hosted])
 
     assert registry.by_host("wayback.local") is host
-    assert registry.egress(hosted) == {("http", "wayback.local", 8080)}

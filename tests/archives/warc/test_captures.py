@@ -8,7 +8,10 @@ import sys
 import pytest
 
 from archives.warc.captures import Capture, captures_in
+from archives.warc.captures import _contained as captured
+from archives.warc.captures import _is_capture as is_capture
 from archives.warc.files import Damage
+from archives.warc.records import Record, records_in
 from tests.warcs import (
     DAY,
     LAYOUTS,
@@ -226,3 +229,41 @@ def test_reading_from_the_end_of_a_file_yields_nothing() -> None:
     octets = gzipped(response(date=DAY))
 
     assert list(captures_in(io.BytesIO(octets), len(octets))) == []
+
+
+@pytest.mark.parametrize("name", sound_files())
+def test_records_that_are_read_quickly_give_the_same_captures(name: str) -> None:
+    octets = sound_files()[name]
+    found = (one for one in records_in(io.BytesIO(octets)) if isinstance(one, Record))
+    slowly = (captured(one) for one in found if is_capture(one))
+
+    assert scanned(octets) == [*filter(None, slowly)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"WARC/1.0", b"WARC/1.9"),
+        (b"WARC/1.0", b"WARC/2.0"),
+        (b"WARC-Type: response", b"WARC-Type: Response"),
+        (b"WARC-Type: response", b"WARC-Type: resource"),
+        (b"Content-Length: ", b"Content-Length: 1"),
+        (b"\r\n\r\nHTTP/1.1 200", b"\r\n\r\nICY 200"),
+        (b"HTTP/1.1 200 OK", b"HTTP/1.1  200 OK"),
+        (b"HTTP/1.1 200 OK", b"HTTP/1.1 2000 OK"),
+        (b"HTTP/1.1 200 OK", b"HTTP/1.1 200\t"),
+        (b"Content-Type: text", b" Content-Type: text"),
+        (b"Content-Type: text", b"Content-Type : text"),
+        (b"Content-Type: text", b"content-type:\ttext"),
+        (b"Content-Type: text", b"Content-Type:\r\nContent-Type: text"),
+        (b"WARC-Date: 2", b"WARC-Date: x2"),
+        (b"WARC-Target-URI: http", b"WARC-Target-URI: ftp"),
+    ],
+)
+def test_an_unusual_record_is_read_as_it_was_opened(old: bytes, new: bytes) -> None:
+    unusual = response("http://example.com/").replace(old, new)
+    octets = gzipped(unusual, response("http://example.com/last"))
+    found = records_in(io.BytesIO(octets))
+    slowly = [one if isinstance(one, Damage) else captured(one) for one in found]
+
+    assert scanned(octets) == [*filter(None, slowly)]

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from archives.moment import Moment
+from archives.source import WantedCaptures
 from archives.warc_index.building import index_collection
 from archives.warc_index.lookup import Lookup
 from archives.warc_index.model import LocalFiles
@@ -58,3 +59,33 @@ def test_rows_that_another_process_publishes_are_seen_at_once(tmp_path: Path) ->
 
     assert before == ["20130101000000"] * 5
     assert after == "20140101000000"
+
+
+@given(
+    some.lists(some.tuples(some.sampled_from(SPELLINGS), STAMPS), max_size=30),
+    some.sampled_from(["oldest", "newest", "nearest"]),
+    STAMPS,
+    some.integers(1, 8),
+    some.sampled_from([("", ""), ("20130101000020", ""), ("", "20130101000040")]),
+)
+def test_an_excerpt_has_the_first_captures_of_the_whole_list(
+    captures: list[tuple[str, str]], order: str, near: str, most: int, span: tuple[str, str]
+) -> None:
+    since, until = span
+    at = Moment(near) if order == "nearest" else None
+    wanted = WantedCaptures(since, until, order, at, most)  # type: ignore[arg-type]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        an_index(folder, [a_capture(u, s, offset) for offset, (u, s) in enumerate(captures)])
+        with closing(lookup_of(folder)) as lookup:
+            rows = lookup.captures_of(PAGE, None, wanted)
+            excerpt = lookup.excerpt(PAGE, wanted)
+
+    stamps = [row.stamp for row in rows]
+    everything = [s for _, s in captures if since <= s < (until or "9") + ":"]
+    assert stamps == sorted(everything)
+    if excerpt is not None:
+        assert excerpt == [row for row in rows if row in excerpt]
+        assert len(excerpt) <= 2 * (most + 8)
+        ranks = sorted(wanted.ranks(stamps))
+        assert sorted(wanted.ranks([row.stamp for row in excerpt]))[:most] == ranks[:most]
