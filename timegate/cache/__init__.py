@@ -3,7 +3,8 @@
 import time
 from pathlib import Path
 
-from timegate.cache.answer_cache import WAITING, AnswerCache, Waiting
+from timegate.cache.answer_cache import AnswerCache
+from timegate.cache.page_cache import WAITING, Waiting
 from timegate.cache.sqlite import SqliteStore
 from timegate.cache.store import Clock, MemoryStore, Store, Stored, Unavailable
 

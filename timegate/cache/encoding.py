@@ -1,4 +1,4 @@
-"""Encoding of cached answers and TimeMaps, and how long they stay fresh.
+"""Encoding of cached TimeMaps, and how long answers and TimeMaps stay fresh.
 
 Msgpack under a schema, sealed with a version and a checksum. The captures of a TimeMap are
 sorted and packed in blocks, each sealed by itself, after a list of the first stamp of each
@@ -18,14 +18,13 @@ from typing import Final, Literal
 import msgspec
 
 from archives.diagnostics import Malformed
-from archives.model import Closest, Evidence, Hop, Memento, Negotiation, Relation
+from archives.model import Closest, Memento, Relation
 from archives.moment import Moment, second_of
 from archives.nearest import nearest, true_neighbours
 
 _VERSION: Final = b"\x01"
 _SEAL: Final = 5
 """Bytes: the version, then a CRC-32. Against faulty disks and truncation, not attackers."""
-_LARGEST_MEMOIZED: Final = 4096
 
 # Nine of ten stamps: a day that every month has. Takes 0.4 microseconds, the calendar 1.0.
 _COMMON_STAMP: Final = re.compile(
@@ -37,18 +36,7 @@ class CorruptEntry(Exception):
     """Bytes that this program has not written, or that were damaged since."""
 
 
-class _Answer(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
-    question: str
-    memento: Memento | None
-    via: Negotiation
-    doubts: tuple[str, ...]
-    neighbours: dict[Relation, Memento]
-    evidence: Evidence = "promised"
-    hops: tuple[Hop, ...] = ()
-
-
 _encoder: Final = msgspec.msgpack.Encoder()
-_decoder: Final = msgspec.msgpack.Decoder(_Answer)
 
 
 def sealed(payload: bytes) -> bytes:
@@ -63,58 +51,6 @@ def unsealed(value: bytes | memoryview) -> memoryview:
     if value[:_SEAL] != expected:
         raise CorruptEntry("damaged, or of another version")
     return payload
-
-
-def encode_answer(question: str, outcome: Closest | None) -> bytes:
-    """Encode the answer of an archive to *question*."""
-    if outcome is None:
-        answer = _Answer(question, None, "timegate", (), {})
-    else:
-        neighbours = dict(outcome.neighbours)
-        answer = _Answer(
-            question,
-            outcome.memento,
-            outcome.via,
-            outcome.doubts,
-            neighbours,
-            outcome.evidence,
-            outcome.hops,
-        )
-    return sealed(_encoder.encode(answer))
-
-
-def decode_answer(value: bytes, question: str, archive: str) -> Closest | None:
-    """Decode the answer of *archive* to *question*. Raises CorruptEntry."""
-    if len(value) > _LARGEST_MEMOIZED:
-        return _decode(value, question, archive)
-    return _decode_memoized(value, question, archive)
-
-
-def _decode(value: bytes, question: str, archive: str) -> Closest | None:
-    try:
-        answer = _decoder.decode(unsealed(value))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise CorruptEntry(str(error)) from error
-    if answer.question != question:
-        raise CorruptEntry("the answer to another question")
-    if answer.memento is None:
-        return None
-    check_memento(answer.memento, archive)
-    for neighbour in answer.neighbours.values():
-        check_memento(neighbour, archive)
-    return Closest(
-        answer.memento,
-        answer.via,
-        answer.doubts,
-        answer.neighbours,
-        answer.evidence,
-        answer.hops,
-    )
-
-
-# A store in memory returns the same bytes object every time, whose hash is cached: the answer
-# to a popular question is decoded once. At most 4 MB of values.
-_decode_memoized: Final = lru_cache(maxsize=1024)(_decode)
 
 
 def check_memento(memento: Memento, archive: str) -> None:
@@ -154,16 +90,20 @@ def _settled_before(minute: int) -> datetime:
     return datetime.fromtimestamp(minute * 60, UTC) - _RECENT_DAYS
 
 
+def settled_before(given_at: float) -> datetime:
+    """Return the time before which captures were old when an answer was given."""
+    return _settled_before(int(given_at) // 60)
+
+
 def lifetime(at: Moment | None, outcome: Closest | None, given_at: float) -> float:
     """Return the seconds for which the answer *outcome*, given at *given_at*, is fresh."""
     if outcome is None:
         return NEGATIVE
     if at is None:
         return RECENT
-    settled_before = _settled_before(int(given_at) // 60)
     _, until = at.window
     # Also where the time asked for reaches into the present: a capture of today may be nearer.
-    if max(until, second_of(outcome.memento.stamp)) > settled_before:
+    if max(until, second_of(outcome.memento.stamp)) > settled_before(given_at):
         return RECENT
     return SETTLED
 

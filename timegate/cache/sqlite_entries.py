@@ -14,7 +14,7 @@ too old.
 
 import math
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -27,7 +27,14 @@ from timegate.cache.sqlite_file import (
     open_database,
     set_aside,
 )
-from timegate.cache.store import LONGEST, CacheEntry, Clock, GhostList, StoreTrouble
+from timegate.cache.store import (
+    LONGEST,
+    CacheEntry,
+    Clock,
+    GhostList,
+    Merge,
+    StoreTrouble,
+)
 
 _TOUCH: Final = 60
 """Seconds. The accuracy of the last use; a finer one would make every read a write."""
@@ -63,6 +70,14 @@ class Found(NamedTuple):
     entry: CacheEntry
     untouched: bool
     """Whether the column ``used`` should be updated."""
+
+
+class Merging(NamedTuple):
+    """A value that is to be merged into the entry of a key."""
+
+    key: str
+    entry: CacheEntry
+    merge: Merge
 
 
 class Entries:
@@ -105,8 +120,16 @@ class Entries:
             self._reading.over()
         return found
 
-    def write(self, batch: Mapping[str, CacheEntry], touched: Iterable[str]) -> None:
-        """Commit *batch* in one transaction, and update the last use of *touched*."""
+    def write(
+        self,
+        batch: Mapping[str, CacheEntry],
+        touched: Iterable[str],
+        merging: Sequence[Merging] = (),
+    ) -> bool:
+        """Commit *batch* and *merging* in one transaction; update the last use of *touched*.
+
+        Returns whether that succeeded.
+        """
         now = int(self._clock())
         try:
             connection = self._connected()
@@ -116,12 +139,24 @@ class Entries:
                 connection.executemany(
                     _INSERT, [(k, *entry, self._rank(k, now)) for k, entry in batch.items()]
                 )
-                self._make_room(connection, now, max(_AT_ONCE, 2 * len(batch)))
+                for each in merging:
+                    self._merge(connection, each, now)
+                added = len(batch) + len(merging)
+                self._make_room(connection, now, max(_AT_ONCE, 2 * added))
         except _FAILURES as error:
             self.lost += len(batch)
             self._failed(self._writing, error)
-        else:
-            self._writing.over()
+            return False
+        self._writing.over()
+        return True
+
+    def _merge(self, connection: sqlite3.Connection, new: Merging, now: int) -> None:
+        row = connection.execute(_LOOK, (self.largest, new.key)).fetchone()
+        found = None if row is None else self._checked(row)
+        stored = None if found is None else found.entry.seen(self._clock())
+        value = new.merge(new.key, stored and stored.value, new.entry.value)
+        entry = new.entry._replace(value=value)
+        connection.execute(_INSERT, (new.key, *entry, self._rank(new.key, now)))
 
     def remove(self, first: str, end: str) -> int | None:
         """Delete the keys from *first* up to *end*, return how many; None if that failed."""

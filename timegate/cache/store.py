@@ -11,6 +11,8 @@ from collections.abc import Callable
 from sys import getsizeof
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
+from cachetools import TTLCache
+
 from timegate.resolution.context import TimeBudget
 
 Clock = Callable[[], float]
@@ -63,6 +65,10 @@ class CacheEntry(NamedTuple):
         return Stored(value, max(now - written_at, 0.0), now < fresh_until)
 
 
+Merge = Callable[[str, bytes | None, bytes], bytes]
+"""Returns the value for a key: of the stored value, None if there is none, and a new one."""
+
+
 class Store(Protocol):
     """A key-value store whose entries expire."""
 
@@ -71,8 +77,18 @@ class Store(Protocol):
         """Why the store does not work at the moment, for /readyz; None if all is well."""
         ...
 
-    async def get(self, key: str, budget: TimeBudget | None = None) -> Stored | None:
-        """Return the value of *key*. *budget* limits the time spent waiting for Redis."""
+    @property
+    def dropped(self) -> int:
+        """Number of values given to `put` that were not written, although they fit."""
+        ...
+
+    async def get(
+        self, key: str, budget: TimeBudget | None = None, *, recent: bool = True
+    ) -> Stored | None:
+        """Return the value of *key*. *budget* limits the time spent waiting for Redis.
+
+        It may be a *recent* value, of the last seconds, if others share the store.
+        """
         ...
 
     async def put(
@@ -84,6 +100,13 @@ class Store(Protocol):
         budget: TimeBudget | None = None,
     ) -> None:
         """Store *value*: fresh for *lifetime* seconds, then stale for *stale_for* seconds."""
+        ...
+
+    async def merge(self, key: str, value: bytes, merge: Merge, lifetime: float) -> bool:
+        """Merge *value* into the entry of *key*, also if others do so at the same time.
+
+        It may take longer than `put`. Returns False if the value is not stored.
+        """
         ...
 
     async def delete(self, key: str) -> None:
@@ -115,6 +138,20 @@ REST: Final = 1.0
 it."""
 SILENCE: Final = 60.0
 """Seconds between two warnings."""
+
+
+RECENT: Final = 2.0
+"""Seconds for which an entry of a shared store is not looked up again. So long a process may
+still return an entry that another one has deleted."""
+FRONT: Final = 8 << 20
+"""Bytes of recent entries in this process."""
+
+
+def recent_entries(
+    seconds: float, monotonic: Callable[[], float]
+) -> "TTLCache[str, CacheEntry]":
+    """Return a cache for the entries that were read or written in the last seconds."""
+    return TTLCache(FRONT, seconds, monotonic, lambda entry: len(entry.value) + 400)
 
 
 class StoreTrouble:
@@ -193,6 +230,7 @@ class MemoryStore:
     """A store in memory, which ends with the process."""
 
     trouble: None = None
+    dropped: int = 0
 
     def __init__(self, *, limit: int = LIMIT, clock: Clock = time.time) -> None:
         self._clock = clock
@@ -225,8 +263,10 @@ class MemoryStore:
         self._protect(key, entry)
         return entry.seen(self._clock())
 
-    async def get(self, key: str, budget: TimeBudget | None = None) -> Stored | None:
-        del budget
+    async def get(
+        self, key: str, budget: TimeBudget | None = None, *, recent: bool = True
+    ) -> Stored | None:
+        del budget, recent
         return self.get_now(key)
 
     async def put(
@@ -254,6 +294,13 @@ class MemoryStore:
         if is_known:
             self._protect(key, entry)
         self._make_room()
+
+    async def merge(self, key: str, value: bytes, merge: Merge, lifetime: float) -> bool:
+        # Not `get_now`, which would end the probation of a page that was asked for once.
+        entry = self._protected.get(key) or self._probation.get(key)
+        stored = None if entry is None else entry.seen(self._clock())
+        self.put_now(key, merge(key, stored and stored.value, value), lifetime, 0.0)
+        return key in self._probation or key in self._protected
 
     async def delete(self, key: str) -> None:
         self._drop(key)

@@ -16,7 +16,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Sequence
 from hashlib import sha1
 from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self, TypeVar
 
 from timegate.event_loop import end
 from timegate.redis.address import RedisAddress
@@ -35,7 +35,10 @@ from timegate.resolution.context import TimeBudget
 _MOST_BATCHES: Final = 8
 """Batches under way to one server; commands that come meanwhile form the next batch."""
 _LARGEST_BATCH: Final = 256
+BACKGROUND_TIME: Final = 2.0
+"""Seconds for a command for which no client waits."""
 
+T = TypeVar("T")
 Run = Callable[[Sequence[Sequence[Word]]], Awaitable[list[object]]]
 
 
@@ -169,8 +172,14 @@ class RedisClient:
         self._quiet_until = float("-inf")
         self._clock = ResponsiveClock()
         self._pipeline = Pipeline(self._connection.run_all, self._clock, bound)
+        self._background_bound = max(bound, BACKGROUND_TIME)
+        self._background = Pipeline(
+            self._connection.run_all, self._clock, self._background_bound
+        )
         self._faults: dict[tuple[str, bool], str] = {}
         """Why a server is not used, by server; with True it is only not written to."""
+        self._slow: set[str] = set()
+        """Servers that are not used because they were slower than a client waits."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
@@ -190,6 +199,7 @@ class RedisClient:
         trace: TracebackType | None,
     ) -> None:
         self._pipeline.close()
+        self._background.close()
         await end(list(self._tasks))
         try:
             async with asyncio.timeout(_PROBE):
@@ -201,6 +211,10 @@ class RedisClient:
     def trouble(self) -> str | None:
         """Why Redis or one of its servers is not used; None if all is well."""
         return next(iter(self._faults.values()), None)
+
+    def now(self) -> float:
+        """Return the time by which a `TimeBudget` is charged."""
+        return self._clock.now()
 
     def is_unavailable(self, key: str) -> bool:
         """Whether the server of *key* is known to be unavailable."""
@@ -214,9 +228,18 @@ class RedisClient:
         """
         return await self._run(key, command, writing=False, budget=budget)
 
-    async def write(self, key: str, *command: Word, budget: TimeBudget | None = None) -> object:
-        """Run a writing command. Raises RedisUnavailable, Spoiled."""
-        return await self._run(key, command, writing=True, budget=budget)
+    async def write(
+        self,
+        key: str,
+        *command: Word,
+        budget: TimeBudget | None = None,
+        patient: bool = False,
+    ) -> object:
+        """Run a writing command. Raises RedisUnavailable, Spoiled.
+
+        With *patient*, no client waits for it: it may take up to `BACKGROUND_TIME`.
+        """
+        return await self._run(key, command, writing=True, budget=budget, patient=patient)
 
     async def script(
         self,
@@ -224,13 +247,31 @@ class RedisClient:
         keys: list[str],
         *words: Word,
         budget: TimeBudget | None = None,
+        patient: bool = False,
     ) -> object:
         """Run *script* on *keys*, all in one slot. Raises RedisUnavailable, Spoiled."""
         rest = (len(keys), *keys, *words)
         try:
-            return await self.write(keys[0], "EVALSHA", script.digest, *rest, budget=budget)
+            return await self.write(
+                keys[0], "EVALSHA", script.digest, *rest, budget=budget, patient=patient
+            )
         except Missing:
-            return await self.write(keys[0], "EVAL", script.text, *rest, budget=budget)
+            return await self.write(
+                keys[0], "EVAL", script.text, *rest, budget=budget, patient=patient
+            )
+
+    async def within(self, budget: TimeBudget | None, reply: "asyncio.Future[T]") -> T:
+        """Wait for *reply*, which others may share, as for a command.
+
+        The wait draws on *budget*, at whose end it raises RedisUnavailable and *reply* is
+        cancelled.
+        """
+        try:
+            async with BoundedWait(self._clock, self._bound, budget):
+                return await reply
+        except TimeoutError as error:
+            reply.cancel()
+            raise RedisUnavailable from error
 
     def scan(self, pattern: str) -> AsyncGenerator[list[bytes], None]:
         """Return all keys that match *pattern*, without a time limit. Raises Down."""
@@ -249,13 +290,16 @@ class RedisClient:
         *,
         writing: bool,
         budget: TimeBudget | None,
+        patient: bool = False,
     ) -> object:
         place = self._connection.place(key)
-        if self._faults and self._is_paused(place, writing=writing):
+        if self._faults and self._is_paused(place, writing=writing, patient=patient):
             raise RedisUnavailable
+        pipeline = self._background if patient else self._pipeline
+        bound = self._background_bound if patient else self._bound
         try:
-            async with BoundedWait(self._clock, self._bound, budget):
-                return await self._pipeline.put(place, command)
+            async with BoundedWait(self._clock, bound, budget):
+                return await pipeline.put(place, command)
         except OutOfTime as error:
             raise RedisUnavailable from error
         except Missing as error:
@@ -263,12 +307,19 @@ class RedisClient:
                 raise RedisUnavailable from error
             raise
         except (Down, TimeoutError) as error:
+            if isinstance(error, TimeoutError) and not patient:
+                self._slow.add(place)
+            else:
+                self._slow.discard(place)
             self._failed(place, key, error, writing=isinstance(error, Denied))
             raise RedisUnavailable from error
 
-    def _is_paused(self, place: str, *, writing: bool) -> bool:
+    def _is_paused(self, place: str, *, writing: bool, patient: bool) -> bool:
         faults = self._faults
-        return (place, False) in faults or (writing and (place, True) in faults)
+        if writing and (place, True) in faults:
+            return True
+        # A slow server is still written to where no client waits.
+        return (place, False) in faults and not (patient and place in self._slow)
 
     def _failed(self, place: str, key: str, error: Exception, *, writing: bool) -> None:
         """Stop using the server, log a warning, and start probing it."""
@@ -293,6 +344,7 @@ class RedisClient:
                 pause = min(2 * pause, _LONGEST_PAUSE)
             else:
                 del self._faults[place, writing]
+                self._slow.discard(place)
                 return
 
     async def _probe(self, key: str, *, writing: bool) -> None:

@@ -1,97 +1,49 @@
 """`RateLimiter` in Redis: the limit of an archive holds for the sum of all replicas.
 
-One script for each request reads, decides and notes atomically, by the clock of the server, so
-that the clocks of the replicas do not matter. Every request has a name. A server that was
-restarted empty is recognised by its epoch, and each replica reports to it what it had sent; so
-does a replica that could not reach the server and used its own share.
+One script reads, decides and notes atomically, by the clock of the server, so that the clocks
+of the replicas do not matter. Every request has a name. A server that was restarted empty is
+recognised by its epoch, and each replica reports to it what it had sent; so does a replica that
+could not reach the server and used its own share.
+
+The requests of a replica that want a token at the same time ask for it together. At an archive
+that allows many, a replica leases as many more as it will probably need in the next moment. A
+token counts until it can no longer be used, and then for the whole window; so what is leased is
+never sent in addition to the limit, and what is not used is lost.
 
 While Redis is unavailable, the limit of an archive is divided by the number of replicas
 (`LocalFallback`). Earlier requests count, so that losing Redis grants no second allowance.
 """
 
+import asyncio
 import time
-from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, zip_longest
 from secrets import token_hex
-from typing import Final, NamedTuple
+from typing import Final
 
-from archives.model import ArchiveEntry, Limits, Rate
+from archives.model import ArchiveEntry, Limits
 from archives.source import Purpose
 from timegate.redis.client import RedisClient, RedisUnavailable, Script, Spoiled
-from timegate.redis.time_budget import REDIS_TIME
+from timegate.redis.rate_state import MOST_LEASED, Grant, PurposeState, Sent
 from timegate.resolution.context import TimeBudget
-from timegate.upstream.rate_limit import MOST_REMEMBERED, Window
-
-_EPSILON: Final = 1e-6
-
-
-class Sent(NamedTuple):
-    """One request: its name among all replicas, and when it was sent."""
-
-    name: str
-    moment: float
-
-
-class LocalFallback:
-    """Rate limit of this replica alone, for one purpose at one archive. Time is passed in.
-
-    Stricter than a token bucket on purpose: at most the share of this replica in any span, and
-    at most its share of the burst in the time in which so many tokens are added.
-    """
-
-    __slots__ = ("_rate", "_sent")
-
-    def __init__(self, rate: Rate) -> None:
-        self._rate = rate
-        most = max(int(rate.requests), rate.burst, 1)
-        self._sent: deque[Sent] = deque(maxlen=min(most, MOST_REMEMBERED))
-
-    def note(self, sent: Sent) -> None:
-        """Count a request, whether Redis or this limit allowed it."""
-        self._sent.append(sent)
-
-    def since(self, moment: float) -> list[Sent]:
-        """Return the requests sent after *moment*."""
-        return [sent for sent in self._sent if sent.moment > moment]
-
-    def wait(self, now: float, replicas: int, ahead: int = 0) -> float:
-        """Return the seconds until this replica, one of *replicas*, may send one more."""
-        interval = self._rate.seconds / self._rate.requests * replicas
-        part = self._part(int(self._rate.requests) // replicas)
-        burst = min(self._part(self._rate.burst // replicas), part)
-        wait = max(
-            self._until(now, part, self._rate.seconds, ahead),
-            self._until(now, burst, burst * interval, ahead),
-        )
-        return wait if wait > _EPSILON else 0.0
-
-    def _part(self, number: int) -> int:
-        return max(1, min(number, self._sent.maxlen or 1))
-
-    def _until(self, now: float, most: int, span: float, ahead: int) -> float:
-        """Return the seconds until fewer than *most* requests were sent in *span*."""
-        laps, ahead = divmod(ahead, most)
-        entry = len(self._sent) - most + ahead
-        left = self._sent[entry].moment + span - now if entry >= 0 else 0.0
-        return laps * span + max(0.0, min(left, span))
-
 
 LONGEST_REST: Final = 3600.0
 """Seconds; the longest Retry-After that is honoured. No value in Redis pauses an archive
 longer."""
 _MICRO: Final = 1_000_000
-_MOST_REPORTED: Final = 500
-"""Requests that are reported to one script at once."""
 _LOST: Final = -1
+_SOON: Final = 0.001
+"""Seconds: the shortest wait that is returned for a token that was not granted."""
 
 # KEYS: requests by time, the bucket, the end of the pause. The epoch is stored among the
 # requests with an infinite time: whatever loses them (a restart, FLUSHALL, eviction) loses it
-# as well.
-# ARGV: 1 to take or 0 to look, number of requests ahead, most in a window (0: no window), its
-# length, the interval of the bucket, its burst, the epoch we know or "", a new epoch if there
-# is none, the name of this request, then name and age of the requests to report.
+# as well. The time of a request is the latest at which it can be sent.
+# ARGV: tokens that are wanted now, tokens to lease, number of requests ahead, most in a window
+# (0: no window), its length, the interval of the bucket, its burst, for how long a token is
+# valid that is wanted now, and one that is leased; the epoch we know or "", a new epoch if
+# there is none, the name of these tokens, then name and age of the requests to report.
 # All times are in microseconds. Times later than a window from now were written before the
 # clock was corrected.
 _TAKE: Final = Script("""
@@ -102,48 +54,72 @@ local function number(key)
   return value == value and value or 0
 end
 local function whole(value) return string.format('%.0f', value) end
-local take, ahead = ARGV[1] == '1', tonumber(ARGV[2])
-local most, window = tonumber(ARGV[3]), tonumber(ARGV[4])
-local interval, burst = tonumber(ARGV[5]), tonumber(ARGV[6])
+local wanted, extra, ahead = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local most, window = tonumber(ARGV[4]), tonumber(ARGV[5])
+local interval, burst = tonumber(ARGV[6]), tonumber(ARGV[7])
+local hold, lease = tonumber(ARGV[8]), tonumber(ARGV[9])
 
 local rest = math.min(math.max(number(KEYS[3]) - now, 0), 3600000000)
 local epoch = ''
-local laps = 0
+local sent = 0
 if most > 0 then
   epoch = redis.call('ZRANGEBYSCORE', KEYS[1], 'inf', 'inf', 'LIMIT', 0, 1)[1]
-  if not epoch or not string.match(epoch, '^%x+$') or #epoch ~= #ARGV[8] then
+  if not epoch or not string.match(epoch, '^%x+$') or #epoch ~= #ARGV[11] then
     redis.call('DEL', KEYS[1])
-    epoch = ARGV[8]
+    epoch = ARGV[11]
     redis.call('ZADD', KEYS[1], 'inf', epoch)
   end
   redis.call('PEXPIRE', KEYS[1], 86400000)
-  if ARGV[7] ~= '' and ARGV[7] ~= epoch then return {epoch, -1, whole(rest), '0'} end
-  for i = 10, #ARGV, 2 do
+  if ARGV[10] ~= '' and ARGV[10] ~= epoch then
+    return {epoch, -1, whole(rest), '0', 0, 0}
+  end
+  for i = 13, #ARGV, 2 do
     redis.call('ZADD', KEYS[1], 'NX', whole(now - ARGV[i + 1]), ARGV[i])
   end
-  laps = math.floor(ahead / most)
-  ahead = ahead % most
-end
-local tat = math.min(math.max(number(KEYS[2]), now), now + burst * interval)
-local wait = math.max(tat + ahead * interval - (burst - 1) * interval - now, 0)
-local left = 0
-if most > 0 then
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', whole(now - window))
-  redis.call('ZREMRANGEBYSCORE', KEYS[1], whole(now + window), '(inf')
-  left = math.max(most - redis.call('ZCARD', KEYS[1]) + 1, 0)
-  local place = redis.call('ZCARD', KEYS[1]) - 1 - most + ahead
-  if place >= 0 then
-    local entry = redis.call('ZRANGE', KEYS[1], place, place, 'WITHSCORES')
-    wait = math.max(wait, math.min(tonumber(entry[2]) + window - now, window))
+  redis.call('ZREMRANGEBYSCORE', KEYS[1], whole(now + window + lease), '(inf')
+  sent = redis.call('ZCARD', KEYS[1]) - 1
+end
+local latest = now + burst * interval + lease
+local tat = math.min(math.max(number(KEYS[2]), now), latest)
+
+local free = math.max(math.floor((now + burst * interval - tat) / interval), 0)
+if most > 0 then free = math.min(free, math.max(most - sent, 0)) end
+if rest > 0 then free = 0 end
+local taken = math.min(wanted, free)
+-- Three quarters of what is free stay for the other replicas.
+local leased = taken == wanted and math.min(extra, math.floor((free - taken) / 4)) or 0
+if taken + leased > 0 then
+  tat = tat + taken * interval
+  -- A leased token may be sent late, and the bucket is not full again before.
+  if leased > 0 then tat = math.max(tat, now + lease) + leased * interval end
+  local kept = whole((tat - now) / 1000 + 1000)
+  redis.call('SET', KEYS[2], whole(tat), 'PX', kept)
+  if most > 0 then
+    for i = 1, taken + leased do
+      local till = now + (i > taken and lease or hold)
+      redis.call('ZADD', KEYS[1], 'NX', whole(till), ARGV[12] .. ':' .. i)
+    end
+    sent = sent + taken + leased
   end
 end
-wait = math.max(wait + laps * window, rest)
-if take and wait <= 0 then
-  redis.call('SET', KEYS[2], whole(tat + interval), 'PX', whole(burst * interval / 1000 + 1000))
-  if most > 0 then redis.call('ZADD', KEYS[1], 'NX', whole(now), ARGV[9]) end
-  left = math.max(left - 1, 0)
+
+local wait = 0
+if wanted == 0 or taken < wanted then
+  local laps = 0
+  if most > 0 then
+    laps = math.floor(ahead / most)
+    ahead = ahead % most
+  end
+  wait = math.max(tat + ahead * interval - (burst - 1) * interval - now, 0)
+  local place = sent - most + ahead
+  if most > 0 and place >= 0 then
+    local entry = redis.call('ZRANGE', KEYS[1], place, place, 'WITHSCORES')
+    wait = math.max(wait, math.min(tonumber(entry[2]) + window - now, window + lease))
+  end
+  wait = math.max(wait + laps * window, rest)
 end
-return {epoch, whole(wait), whole(rest), whole(left)}
+return {epoch, whole(wait), whole(rest), whole(math.max(most - sent, 0)), taken, leased}
 """)
 
 _REST: Final = Script("""
@@ -157,6 +133,10 @@ if known - now > 3600000000 or not (wanted <= known) then
 end
 return 1
 """)
+
+
+Taker = asyncio.Future[float]
+"""One that wants a token: 0 when it has one, or the seconds to wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,20 +165,45 @@ class RedisRateLimiter:
         self._rest_key = f"timegate:1:{{{archive}}}:rest"
         self._rests_until = self._reported_rest_until = self._clock()
         names = (f"{limiters.name}:{number}" for number in count())
-        self._states: dict[Purpose, _PurposeState] = {
-            "memento": _PurposeState(archive, "memento", limits.memento, names.__next__),
-            "index": _PurposeState(archive, "index", limits.index, names.__next__),
+        self._states: dict[Purpose, PurposeState] = {
+            "memento": PurposeState(archive, "memento", limits.memento, names.__next__),
+            "index": PurposeState(archive, "index", limits.index, names.__next__),
         }
+        self._takers: dict[Purpose, list[Taker]] = {"memento": [], "index": []}
+        self._asking: set[Purpose] = set()
+        """Purposes for which tokens are being asked for."""
+
+    def take_now(self, purpose: Purpose) -> bool:
+        """Use a leased token, if there is one; the next lease is asked for in time."""
+        now, state = self._clock(), self._states[purpose]
+        if now < self._rests_until or not state.use_leased(now):
+            return False
+        if state.runs_low:
+            self._start_asking(purpose)
+        return True
 
     async def outlook(
         self, purpose: Purpose, ahead: int, budget: TimeBudget | None = None
     ) -> float:
-        return await self._wait(self._states[purpose], "", ahead, budget)
+        state, now = self._states[purpose], self._clock()
+        if now >= self._rests_until and state.leased(now) > ahead:
+            return 0.0
+        try:
+            granted = await self._granted(state, 0, ahead, budget)
+        except (RedisUnavailable, Spoiled):
+            return self._local_wait(state, ahead)
+        return granted.wait
 
     async def take(self, purpose: Purpose, budget: TimeBudget | None = None) -> float:
-        state = self._states[purpose]
-        name = state.next_name()
-        return await self._wait(state, name, 0, budget)
+        if self.take_now(purpose):
+            return 0.0
+        taker: Taker = asyncio.get_running_loop().create_future()
+        self._takers[purpose].append(taker)
+        self._start_asking(purpose)
+        try:
+            return await self._client.within(budget, taker)
+        except RedisUnavailable:
+            return self._taken_alone(self._states[purpose])
 
     async def rest(self, seconds: float, budget: TimeBudget | None = None) -> None:
         seconds = min(seconds, LONGEST_REST)
@@ -209,49 +214,89 @@ class RedisRateLimiter:
         """Return the pause this replica knows of; `take` learns those of the others."""
         return max(0.0, self._rests_until - self._clock())
 
-    async def _wait(
-        self, state: "_PurposeState", name: str, ahead: int, budget: TimeBudget | None
-    ) -> float:
-        """Return the seconds to wait; if there are none and *name* is given, take a token."""
+    def _start_asking(self, purpose: Purpose) -> None:
+        if purpose not in self._asking:
+            self._asking.add(purpose)
+            self._client.in_background(self._ask(purpose))
+
+    async def _ask(self, purpose: Purpose) -> None:
+        """Ask for tokens while any are wanted: once for all that want one at a time."""
+        takers: list[Taker] = []
+        try:
+            while True:
+                takers, self._takers[purpose] = self._takers[purpose], []
+                takers = [taker for taker in takers if not taker.done()]
+                await self._serve(self._states[purpose], takers)
+                if not self._takers[purpose]:
+                    return
+        finally:
+            self._asking.discard(purpose)
+            for taker in (*takers, *self._takers[purpose]):
+                if not taker.done():
+                    taker.set_result(self._taken_alone(self._states[purpose]))
+
+    async def _serve(self, state: PurposeState, takers: "list[Taker]") -> None:
+        granted: Grant | None = None
+        with suppress(RedisUnavailable, Spoiled):
+            granted = await self._granted(state, len(takers), 0, leasing=True)
+        names = [] if granted is None else [*map(granted.name_of, range(granted.taken))]
+        # A token for one that has given up meanwhile is lost.
+        for taker, name in zip_longest(takers, names):
+            if taker.done():
+                continue
+            if name is not None:
+                state.note(Sent(name, self._clock()), reported=True)
+                taker.set_result(0.0)
+            elif granted is None:
+                taker.set_result(self._taken_alone(state))
+            else:
+                taker.set_result(max(granted.wait, _SOON))
+
+    async def _granted(
+        self,
+        state: PurposeState,
+        wanted: int,
+        ahead: int,
+        budget: TimeBudget | None = None,
+        *,
+        leasing: bool = False,
+    ) -> Grant:
+        """Take as many tokens as are *wanted*, or fewer; *leasing*: or more."""
         if self._rests_until > self._reported_rest_until:
             await self._report_rest(budget)
-        try:
-            wait = await self._shared_wait(state, name, ahead, budget)
-        except (RedisUnavailable, Spoiled):
-            return self._local_wait(state, name, ahead)
-        if name and wait == 0.0:
-            state.note(Sent(name, self._clock()), reported=True)
-        return wait
-
-    async def _shared_wait(
-        self, state: "_PurposeState", name: str, ahead: int, budget: TimeBudget | None
-    ) -> float:
         for _ in range(2):
-            reports = state.unreported(self._clock())
-            arguments = state.arguments(name, ahead, reports, self._clock())
+            asked_at = self._clock()
+            reports = state.unreported(asked_at)
+            name = state.next_name()
+            need = state.probable_need(asked_at) if leasing else 0
+            arguments = state.arguments(name, (wanted, need, ahead), reports, asked_at)
             keys = [*state.keys, self._rest_key]
             try:
                 reply = await self._client.script(_TAKE, keys, *arguments, budget=budget)
             except Spoiled:
                 await self._client.write(keys[0], "UNLINK", *keys, budget=budget)
                 raise
-            epoch, wait, rest, left = _checked(reply)
-            self._learn_rest(rest)
-            if state.note_reply(epoch, reports, self._clock(), lost=wait == _LOST):
-                state.left = Left(self._clock(), left)
-                return wait
+            grant = _checked(reply, name, wanted)
+            self._learn_rest(grant.rest)
+            if state.note_reply(grant, reports, asked_at, self._clock()):
+                return grant
         raise RedisUnavailable
 
-    def _local_wait(self, state: "_PurposeState", name: str, ahead: int) -> float:
-        """Decide without Redis."""
+    def _taken_alone(self, state: PurposeState) -> float:
+        """Take a token without Redis, and return 0; or return the seconds to wait."""
+        wait = self._local_wait(state, 0)
+        if wait <= 0.0:
+            state.note(Sent(state.next_name(), self._clock()), reported=False)
+        return wait
+
+    def _local_wait(self, state: PurposeState, ahead: int) -> float:
+        """Return the seconds to wait, without Redis."""
         now, replicas = self._clock(), self._replicas()
         wait = max(
             state.fallback.wait(now, replicas, ahead),
             state.left_wait(now, replicas),
             self._rests_until - now,
         )
-        if name and wait <= 0.0:
-            state.note(Sent(name, now), reported=False)
         return max(wait, 0.0)
 
     def _learn_rest(self, seconds: float) -> None:
@@ -274,99 +319,19 @@ class RedisRateLimiter:
         self._reported_rest_until = until
 
 
-class Left(NamedTuple):
-    """How many requests all replicas together could still send at the last reply of Redis."""
-
-    moment: float
-    number: int
-
-
-class _PurposeState:
-    """The state of one replica for one purpose at one archive."""
-
-    def __init__(
-        self, archive: str, purpose: Purpose, rate: Rate, next_name: Callable[[], str]
-    ) -> None:
-        place = f"timegate:1:{{{archive}}}:{purpose}"
-        self.keys = [f"{place}:sent", f"{place}:bucket"]
-        self.fallback = LocalFallback(rate)
-        self.next_name = next_name
-        most, span = Window.of(rate)
-        # A request may be sent `REDIS_TIME` after Redis counted it; the next must not follow
-        # too soon.
-        self._window = Window(most, span + REDIS_TIME)
-        self._interval = int(rate.seconds / rate.requests * _MICRO)
-        self._burst = rate.burst
-        self._epoch = ""
-        self._unreported: dict[str, float] = {}
-        self.left: Left | None = None
-
-    def note(self, sent: Sent, *, reported: bool) -> None:
-        """Note a request that is sent now; *reported*: Redis knows it."""
-        self.fallback.note(sent)
-        if not reported and self._window.most:
-            self._unreported[sent.name] = sent.moment
-
-    def left_wait(self, now: float, replicas: int) -> float:
-        """Return how long to wait once our share of what all replicas had left is used up.
-
-        Redis may merely be slow: it replied a moment ago how much was left, and the other
-        replicas may still reach it. The rest is theirs until the window has passed.
-        """
-        if self.left is None or not self._window.most:
-            return 0.0
-        since = len(self.fallback.since(self.left.moment))
-        if since < self.left.number // replicas:
-            return 0.0
-        return max(0.0, self.left.moment + self._window.span - now)
-
-    def unreported(self, now: float) -> list[Sent]:
-        """Return the requests that Redis does not know and that still count."""
-        if not self._unreported:
-            return []
-        first = now - self._window.span
-        self._unreported = {
-            n: moment for n, moment in self._unreported.items() if moment > first
-        }
-        return [Sent(*item) for item in list(self._unreported.items())[-_MOST_REPORTED:]]
-
-    def arguments(
-        self, name: str, ahead: int, reports: list[Sent], now: float
-    ) -> list[str | float]:
-        """Return the arguments of the script."""
-        most, span = self._window
-        ages = [word for s in reports for word in (s.name, int((now - s.moment) * _MICRO))]
-        taking = 1 if name else 0
-        rate = [most, int(span * _MICRO), self._interval, self._burst]
-        return [taking, ahead, *rate, self._epoch, token_hex(8), name, *ages]
-
-    def note_reply(self, epoch: str, reports: list[Sent], now: float, *, lost: bool) -> bool:
-        """Note a reply; return False if Redis has lost its state and must be asked again."""
-        self._epoch = epoch
-        if lost:
-            recent = self.fallback.since(now - self._window.span) if self._window.most else []
-            self._unreported.update({sent.name: sent.moment for sent in recent})
-            return False
-        for sent in reports:
-            self._unreported.pop(sent.name, None)
-        return True
-
-
-def _checked(reply: object) -> tuple[str, float, float, int]:
-    """Return the epoch, the wait and the pause in seconds, and how many requests are left.
-
-    Raises RedisUnavailable for anything else.
-    """
+def _checked(reply: object, name: str, wanted: int) -> Grant:
+    """Return the reply to a request for tokens. Raises RedisUnavailable for anything else."""
     match reply:
-        case [bytes(epoch), bytes() | int() as wait, bytes(rest), bytes(left)] if (
-            epoch.isalnum() or not epoch
-        ):
-            try:
-                waited, rested, number = int(wait), int(rest), int(left)
-            except ValueError as error:
-                raise RedisUnavailable from error
-            known = epoch.decode()
-            if waited == _LOST:
-                return known, _LOST, rested / _MICRO, 0
-            return known, max(waited, 0) / _MICRO, max(rested, 0) / _MICRO, max(number, 0)
-    raise RedisUnavailable
+        case [bytes(epoch), bytes() | int() as wait, bytes(rest), bytes(left), int(t), int(e)]:
+            pass
+        case _:
+            raise RedisUnavailable
+    try:
+        numbers = int(wait), int(rest), int(left)
+    except ValueError as error:
+        raise RedisUnavailable from error
+    if not (epoch.isalnum() or not epoch) or not (0 <= t <= wanted and 0 <= e <= MOST_LEASED):
+        raise RedisUnavailable
+    waited, rested, free = (max(number, 0) for number in numbers)
+    lost = numbers[0] == _LOST
+    return Grant(name, epoch.decode(), waited / _MICRO, rested / _MICRO, free, t, e, lost=lost)

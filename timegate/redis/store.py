@@ -13,10 +13,17 @@ from collections.abc import Callable
 from contextlib import aclosing
 from typing import Final
 
-from cachetools import TTLCache
-
-from timegate.cache.store import LONGEST, CacheEntry, Clock, Stored, Unavailable
-from timegate.redis.client import RedisClient, RedisUnavailable, Spoiled
+from timegate.cache.store import (
+    LONGEST,
+    RECENT,
+    CacheEntry,
+    Clock,
+    Merge,
+    Stored,
+    Unavailable,
+    recent_entries,
+)
+from timegate.redis.client import RedisClient, RedisUnavailable, Script, Spoiled
 from timegate.redis.connections import Down
 from timegate.resolution.context import TimeBudget
 
@@ -27,11 +34,23 @@ written, until when it is fresh, and until when it is kept."""
 _VERSION: Final = 1
 LARGEST: Final = 1 << 20
 """Bytes of a value."""
-FRONT: Final = 8 << 20
-"""Bytes of the cache in this process."""
-RECENT: Final = 2.0
-"""Seconds for which an entry is not looked up again. So long other replicas may still return an
-entry that was deleted."""
+MERGE_TIME: Final = 5.0
+"""Seconds for one merge. After a slow reply Redis is not used for a while: what is to be
+written meanwhile waits, and is not lost."""
+_PAUSE: Final = 0.1
+_MOST_TRIES: Final = 8
+"""Attempts at one merge. Each attempt after the first means that another replica has merged
+its answers meanwhile."""
+
+# ARGV: the head of the value that was seen, "" for none; the new value; its milliseconds; the
+# last octet of a head, and that of the largest value. Returns 1, or the value that is there.
+_REPLACE: Final = Script("""
+if redis.call('GETRANGE', KEYS[1], 0, ARGV[4]) == ARGV[1] then
+  redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+  return 1
+end
+return redis.call('GETRANGE', KEYS[1], 0, ARGV[5])
+""")
 _UNLINKED_AT_ONCE: Final = 100
 _PURGE_TIMEOUT: Final = 30.0
 """Seconds. On loopback half a million keys are scanned in a second."""
@@ -47,20 +66,26 @@ class RedisStore:
         clock: Clock = time.time,
         monotonic: Callable[[], float] = time.monotonic,
         recent: float = RECENT,
+        merge_time: float = MERGE_TIME,
     ) -> None:
         self.rejected = 0
         """Number of values that were damaged or not written by this program."""
+        self.dropped = 0
+        """Number of values that were not written, because Redis was unavailable or too slow."""
         self._client = client
         self._clock = clock
+        self._merge_time = merge_time
         self._lookups: dict[str, asyncio.Task[CacheEntry | None]] = {}
-        self._recent: TTLCache[str, CacheEntry] = TTLCache(FRONT, recent, monotonic, _weight)
+        self._recent = recent_entries(recent, monotonic)
 
     @property
     def trouble(self) -> str | None:
         return self._client.trouble
 
-    async def get(self, key: str, budget: TimeBudget | None = None) -> Stored | None:
-        entry = self._recent.get(key)
+    async def get(
+        self, key: str, budget: TimeBudget | None = None, *, recent: bool = True
+    ) -> Stored | None:
+        entry = self._recent.get(key) if recent else None
         if entry is None and not self._client.is_unavailable(_PREFIX + key):
             entry = await asyncio.shield(self._lookups.get(key) or self._look_up(key, budget))
         return None if entry is None else entry.seen(self._clock())
@@ -73,6 +98,8 @@ class RedisStore:
         stale_for: float,
         budget: TimeBudget | None = None,
     ) -> None:
+        # Writing has a time limit of its own: with that of the request, values were lost.
+        del budget
         entry = CacheEntry.of(value, self._clock(), lifetime, stale_for)
         milliseconds = int((entry.until - entry.written_at) * 1000)
         if len(value) > LARGEST or milliseconds <= 0:
@@ -83,10 +110,62 @@ class RedisStore:
         packed = _packed(name, entry)
         try:
             await self._client.write(
-                name, "SET", name, packed, "PX", milliseconds, budget=budget
+                name, "SET", name, packed, "PX", milliseconds, patient=True
             )
         except (RedisUnavailable, Spoiled):
+            self.dropped += 1
+
+    async def merge(self, key: str, value: bytes, merge: Merge, lifetime: float) -> bool:
+        """Merge by compare and swap: one round trip if the stored value is known here."""
+        monotonic = asyncio.get_running_loop().time
+        until = monotonic() + self._merge_time
+        while True:
+            try:
+                return await self._merged(key, value, merge, lifetime)
+            except RedisUnavailable:
+                if monotonic() >= until:
+                    return False
+                await asyncio.sleep(_PAUSE)
+
+    async def _merged(self, key: str, value: bytes, merge: Merge, lifetime: float) -> bool:
+        name, known = _PREFIX + key, self._recent.get(key)
+        for _ in range(_MOST_TRIES):
+            stored = None if known is None else known.seen(self._clock())
+            merged = merge(key, stored and stored.value, value)
+            if len(merged) > LARGEST:
+                return False
+            entry = CacheEntry.of(merged, self._clock(), lifetime, 0.0)
+            try:
+                found = await self._replaced(name, known, entry)
+                if found == 1:
+                    self._lookups.pop(key, None)
+                    self._recent[key] = entry
+                    return True
+                known = _unpacked(name, found)
+                if known is None and found != b"":
+                    await self._reject(name)
+            except Spoiled:
+                known = None
+                await self._reject(name)
+        return False
+
+    async def _reject(self, name: str) -> None:
+        """Remove a value that this program has not written."""
+        self.rejected += 1
+        try:
+            await self._client.write(name, "UNLINK", name, patient=True)
+        except (RedisUnavailable, Spoiled):
             return
+
+    async def _replaced(self, name: str, known: CacheEntry | None, entry: CacheEntry) -> object:
+        """Replace what was known by *entry*; return 1, or what is there instead."""
+        seen = b"" if known is None else _packed(name, known)[: _HEAD.size]
+        milliseconds = int((entry.until - entry.written_at) * 1000)
+        packed = _packed(name, entry)
+        ends = (_HEAD.size - 1, LARGEST + _HEAD.size)
+        return await self._client.script(
+            _REPLACE, [name], seen, packed, milliseconds, *ends, patient=True
+        )
 
     async def delete(self, key: str) -> None:
         self._lookups.pop(key, None)
@@ -164,10 +243,6 @@ class RedisStore:
 
     def _unavailable(self) -> Unavailable:
         return Unavailable(self.trouble or "Redis did not answer in time")
-
-
-def _weight(entry: CacheEntry) -> int:
-    return len(entry.value) + 400
 
 
 def _literally(prefix: str) -> str:

@@ -8,6 +8,7 @@ the cache. An unforeseen exception ends at the `Containment` around each questio
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import (
     AsyncGenerator,
     Awaitable,
@@ -17,19 +18,16 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Final, Protocol, Self
-
-from cachetools import LRUCache
 
 from archives.errors import ArchiveError, Internal, Unreachable
 from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import Moment
 from archives.nearest import nearest
-from archives.source import Source
+from archives.source import Source, WantedCaptures
 from timegate.event_loop import FairTurns, end
-from timegate.resolution.context import RequestContext, TimeBudget
+from timegate.resolution.context import QueueTime, RequestContext, TimeBudget
 from timegate.resolution.model import Attempt, CachedAnswer, Direction, Rule
 from timegate.resolution.ranking import in_direction
 
@@ -97,17 +95,18 @@ class Contained:
             return await self._source.closest(original, at)
 
     async def mementos(
-        self, original: str, *, detailed: bool = False
+        self, original: str, *, detailed: bool = False, wanted: WantedCaptures | None = None
     ) -> AsyncGenerator[Sequence[Memento], None]:
         with self._containment.around(self.entry.id, original):
-            async with aclosing(self._source.mementos(original, detailed=detailed)) as batches:
+            batches = self._source.mementos(original, detailed=detailed, wanted=wanted)
+            async with aclosing(batches):
                 async for batch in batches:
                     yield batch
 
 
 Question = tuple[str, str, Moment | None, Direction]
 _PATIENCE: Final = 15.0
-"""Seconds for one question."""
+"""Seconds for one question, not counting the time in our own queue for the archive."""
 _SKEW: Final = 60.0
 """Seconds by which the clocks of two replicas may differ."""
 _STARTS_PER_TURN: Final = 16
@@ -115,6 +114,8 @@ _STARTS_PER_TURN: Final = 16
 _JUST_NOW: Final = 2.0
 """Seconds: an answer that is no older came between the cache lookup and the question."""
 
+_LATE: Final = 0.05
+"""Seconds by which a question may be given up too early."""
 _MOST_HELD: Final = 4096
 """Pages of archives that are remembered as held: some 250 bytes each."""
 
@@ -190,14 +191,23 @@ class NoReplicas:
         """Do nothing."""
 
 
-@dataclass(slots=True)
 class _Asked:
     """A question in progress."""
 
-    question: Question
-    timer: asyncio.TimerHandle
-    searches: int = 0
-    """Searches that asked it and were not cancelled."""
+    __slots__ = ("clock", "ends", "is_overdue", "question", "queue_time", "searches", "task")
+
+    task: "asyncio.Task[Attempt]"
+
+    def __init__(self, question: Question, clock: Callable[[], float], patience: float) -> None:
+        self.question = question
+        self.clock = clock
+        """Returns the time of the event loop."""
+        self.ends = clock() + patience
+        """The time of the event loop at which it is given up, but for the time in our queue."""
+        self.queue_time = QueueTime()
+        self.searches = 0
+        """Searches that asked it and were not cancelled."""
+        self.is_overdue = False
 
 
 class Coalescer:
@@ -225,17 +235,19 @@ class Coalescer:
         self._memory = memory
         self._observe = observe
         self._patience = patience
-        self._locks: ReplicaLocks = locks or NoReplicas()
+        self._locks = locks
         self._containment = containment or Containment()
         self._public = public
         self._replay_address = replay_address
         self._repeated = repeated
-        self._held: LRUCache[tuple[str, str], bool] = LRUCache(_MOST_HELD)
-        """Archives and URLs of which a memento was found."""
+        self._held: OrderedDict[tuple[str, str], None] = OrderedDict()
+        """Archives and URLs of which a memento was found, the latest last."""
         self._starts = FairTurns(_STARTS_PER_TURN)
         self._in_progress: dict[Question, asyncio.Task[Attempt]] = {}
         self._asked: dict[asyncio.Task[Attempt], _Asked] = {}
-        self._overdue: set[Question] = set()
+        """Questions in progress, the oldest first: all are given up after the same time."""
+        self._timer: asyncio.TimerHandle | None = None
+        """Gives up the oldest question. One timer for all: timers are costly."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -246,6 +258,8 @@ class Coalescer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
         tasks = list(self._in_progress.values())
         await end(tasks)
 
@@ -260,7 +274,7 @@ class Coalescer:
         variant: Rule | None = None,
         at_replay_address: bool = False,
     ) -> "asyncio.Task[Attempt]":
-        """Return the answer as a task; wait for it with `asyncio.wait`, never cancel it.
+        """Return the answer as a task; wait for it, but never cancel it.
 
         A question in progress is joined; it keeps the context of its first request. With
         *at_replay_address*, the memento itself is requested first, where that is possible: one
@@ -270,13 +284,14 @@ class Coalescer:
         task = self._in_progress.get(question)
         if task is None:
             loop = asyncio.get_running_loop()
+            asked = _Asked(question, loop.time, self._patience)
             direct = self._replay_address if at_replay_address else None
-            task = loop.create_task(self._answer(question, context, variant, direct))
+            task = loop.create_task(self._answer(asked, context, variant, direct))
+            asked.task = task
             self._in_progress[question] = task
-            # A timer of its own: `asyncio.timeout` costs several times as much.
-            timer = loop.call_later(self._patience, self._give_up, question)
-            self._asked[task] = _Asked(question, timer)
-            task.add_done_callback(self._done)
+            self._asked[task] = asked
+            if self._timer is None:
+                self._timer = loop.call_at(asked.ends, self._give_up_overdue)
         self._asked[task].searches += 1
         return task
 
@@ -288,97 +303,99 @@ class Coalescer:
                 asked.searches -= 1
                 if not asked.searches:
                     # At once, so that no new search joins it.
-                    self._done(task)
+                    self._done(asked)
                     task.cancel()
 
-    def _give_up(self, question: Question) -> None:
-        self._overdue.add(question)
-        self._in_progress[question].cancel()
+    def queued(self, task: "asyncio.Task[Attempt]", now: float) -> float:
+        """Return the seconds that a question has waited in our own queue for its archive."""
+        asked = self._asked.get(task)
+        return 0.0 if asked is None else asked.queue_time.total(now)
 
-    def _done(self, task: "asyncio.Task[Attempt]") -> None:
-        asked = self._asked.pop(task, None)
-        if asked is not None:
-            asked.timer.cancel()
-            self._in_progress.pop(asked.question, None)
-            self._overdue.discard(asked.question)
+    def _give_up_overdue(self) -> None:
+        loop = asyncio.get_running_loop()
+        now = loop.time() + _LATE
+        following = now + self._patience
+        for task, asked in self._asked.items():
+            ends = asked.ends + asked.queue_time.total(now)
+            if ends > now:
+                following = min(following, ends)
+            elif not asked.is_overdue:
+                asked.is_overdue = True
+                task.cancel()
+            if asked.ends > now:
+                break
+        again = bool(self._asked)
+        self._timer = loop.call_at(following, self._give_up_overdue) if again else None
+
+    def _done(self, asked: _Asked) -> None:
+        # A question that was abandoned is done already, and may have been asked again.
+        if self._asked.pop(asked.task, None) is not None:
+            del self._in_progress[asked.question]
 
     async def _answer(
         self,
-        question: Question,
+        asked: _Asked,
         context: RequestContext,
         variant: Rule | None,
         direct: AtReplayAddress | None,
     ) -> Attempt:
-        redis_time = context.redis_time
-        if redis_time is not None:
-            redis_time = redis_time.branch()
-        # The places belong to the searches that wait: the question may outlive them.
-        context = replace(context, redis_time=redis_time, places=None)
         try:
-            return await self._attempt(question, context, variant, direct)
+            context = context.of_question(asked.queue_time)
+            return await self._attempt(asked, context, variant, direct)
         finally:
-            self._locks.done(question)
+            self._done(asked)
+            if self._locks is not None:
+                self._locks.done(asked.question)
 
     async def _attempt(
         self,
-        question: Question,
+        asked: _Asked,
         context: RequestContext,
         variant: Rule | None,
         direct: AtReplayAddress | None,
     ) -> Attempt:
-        archive, original, _, _ = question
-        clock = asyncio.get_running_loop().time
+        question = asked.question
+        archive, original, at, direction = question
+        clock = asked.clock
         began = clock()
         outcome: Closest | ArchiveError | None
         try:
-            await self._starts.enter()
-            began = clock()
-            cached = await self._answered_elsewhere(question, context)
-            if cached is not None:
-                took = clock() - began
-                return Attempt(archive, cached.outcome, took, original, variant, cached.age)
+            if not self._starts.enter_now():
+                await self._starts.enter()
+                began = clock()
+            if self._locks is not None:
+                cached = await self._answered_elsewhere(self._locks, question, context)
+                if cached is not None:
+                    took = clock() - began
+                    return Attempt(archive, cached.outcome, took, original, variant, cached.age)
             with self._containment.around(archive, original):
                 outcome = await self._outcome(question, context, direct)
+                # Text from an archive cannot always be encoded: a header may not be UTF-8.
+                if direction == "closest":
+                    await self._memory.remember(
+                        archive, original, at, outcome, context.redis_time
+                    )
+            self._containment.worked(archive)
         except ArchiveError as error:
             outcome = error
         except asyncio.CancelledError:
-            if question not in self._overdue:
+            if not asked.is_overdue:
                 raise
             outcome = Unreachable(archive, original, f"no answer within {self._patience:g} s")
-        attempt = Attempt(archive, outcome, clock() - began, original, variant)
-        attempt = await self._cache_answer(question, attempt, context)
+        now = clock()
+        took = now - began - asked.queue_time.total(now)
+        attempt = Attempt(archive, outcome, took, original, variant)
         self._observe(attempt)
         return attempt
 
-    async def _cache_answer(
-        self, question: Question, attempt: Attempt, context: RequestContext
-    ) -> Attempt:
-        """Cache the answer, and return *attempt*; as failed if caching raises.
-
-        Text from an archive cannot always be encoded: a header may not be UTF-8.
-        """
-        archive, original, at, direction = question
-        if isinstance(attempt.outcome, ArchiveError):
-            return attempt
-        try:
-            with self._containment.around(archive, original):
-                if direction == "closest":
-                    await self._memory.remember(
-                        archive, original, at, attempt.outcome, context.redis_time
-                    )
-        except ArchiveError as error:
-            return replace(attempt, outcome=error)
-        self._containment.worked(archive)
-        return attempt
-
     async def _answered_elsewhere(
-        self, question: Question, context: RequestContext
+        self, locks: ReplicaLocks, question: Question, context: RequestContext
     ) -> CachedAnswer | None:
         """Return the answer that another replica got meanwhile; None if there is none.
 
         After a wait without an answer there is no second wait: the other replica has failed.
         """
-        waited = await self._locks.wait(question, context)
+        waited = await locks.wait(question, context)
         if waited is None:
             return None
         archive, original, at, _ = question
@@ -422,10 +439,14 @@ class Coalescer:
         return cached is not None and cached.outcome is not None
 
     def _note_held(self, archive: str, original: str, *, held: bool) -> None:
-        if held:
-            self._held[archive, original] = True
-        else:
-            self._held.pop((archive, original), None)
+        key = (archive, original)
+        if not held:
+            self._held.pop(key, None)
+            return
+        self._held[key] = None
+        self._held.move_to_end(key)
+        if len(self._held) > _MOST_HELD:
+            self._held.popitem(last=False)
 
 
 async def _nearest_in_list(

@@ -5,12 +5,15 @@ It is an argument of every function that needs it. The command line and the libr
 requests and octets of a resolution (R-11), and the time spent waiting for Redis.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from archives.errors import Queued, Resting
+from archives.model import ArchiveEntry
 from archives.source import Fetcher, Reply, Request
 
 MOST_REQUESTS: Final = 200
@@ -38,6 +41,13 @@ class Budget:
     def __init__(self, requests: int = MOST_REQUESTS, octets: int = MOST_OCTETS) -> None:
         self.requests = requests
         self.octets = octets
+
+    def draw(self, archive: str, url: str) -> None:
+        """Take one request from the budget. Raises Resting where none is left."""
+        self.requests -= 1
+        if self.requests < 0:
+            why = "the budget of upstream requests for this answer is used up"
+            raise Resting(archive, url, why, 1.0)
 
 
 class TimeBudget:
@@ -99,26 +109,55 @@ class TimeBudget:
         return max(self._spent, self._before + now - self._began)
 
 
-def budgeted(fetch: Fetcher, archive: str, budget: Budget | None) -> Fetcher:
-    """Return *fetch*, drawing on *budget*; *fetch* itself without one."""
-    if budget is None:
-        return fetch
-    left = budget
+class QueueTime:
+    """Seconds that a question has waited in our own queue for its archive.
 
-    def drawing(request: Request) -> AbstractAsyncContextManager[Reply]:
-        left.requests -= 1
-        if left.requests < 0:
-            why = "the budget of upstream requests for this answer is used up"
-            raise Resting(archive, request.url, why, 1.0)
-        # Only the bodies of lists are read.
-        return fetch(request) if request.purpose == "memento" else counting(request)
+    They say nothing about the archive: its patience, its timeouts and its latency are counted
+    without them.
+    """
 
-    @asynccontextmanager
-    async def counting(request: Request) -> AsyncGenerator[Reply]:
-        async with fetch(request) as reply:
-            yield _CountedReply(reply, left, archive)
+    __slots__ = ("_before", "_left", "_limit", "_since")
 
-    return drawing
+    def __init__(self) -> None:
+        self._before = 0.0
+        self._since: float | None = None
+        self._limit: asyncio.Timeout | None = None
+        self._left = 0.0
+
+    def begin(self, now: float) -> None:
+        """Note that a request begins to wait."""
+        self._since = now
+        if self._limit is not None:
+            self._left = (self._limit.when() or now) - now
+            self._limit.reschedule(None)
+
+    def end(self, now: float) -> None:
+        """Note that the request is sent, or given up."""
+        self._before, self._since = self.total(now), None
+        if self._limit is not None:
+            self._limit.reschedule(now + self._left)
+
+    @contextmanager
+    def pausing(self, limit: asyncio.Timeout) -> Iterator[None]:
+        """Stop the clock of *limit* while the question waits in the queue."""
+        outer, self._limit = self._limit, limit
+        try:
+            yield
+        finally:
+            self._limit = outer
+
+    def total(self, now: float) -> float:
+        """Return the seconds so far, a wait that goes on included."""
+        return self._before + (0.0 if self._since is None else now - self._since)
+
+
+@asynccontextmanager
+async def counted(
+    exchange: AbstractAsyncContextManager[Reply], budget: Budget, archive: str
+) -> AsyncGenerator[Reply]:
+    """Return *exchange*, the octets of whose body are drawn from *budget*."""
+    async with exchange as reply:
+        yield _CountedReply(reply, budget, archive)
 
 
 class _CountedReply:
@@ -204,28 +243,78 @@ def busy(archive: str, url: str) -> Queued:
     return Queued(archive, url, "too many requests are waiting for it", 1.0)
 
 
+@asynccontextmanager
+async def waiting_for(archive: str, url: str, places: Places | None) -> AsyncGenerator[None]:
+    """Take the places for waiting for *archive* during the block. Raises Queued."""
+    if places is None or not places.is_remote(archive):
+        yield
+        return
+    if not await places.enter():
+        raise busy(archive, url)
+    try:
+        if not places.begin(archive):
+            raise busy(archive, url)
+        try:
+            yield
+        finally:
+            places.end(archive)
+    finally:
+        places.leave()
+
+
 def placed(fetch: Fetcher, archive: str, places: Places | None) -> Fetcher:
     """Return *fetch*, whose requests take places; *fetch* itself where none are needed."""
     if places is None or not places.is_remote(archive):
         return fetch
-    of_request = places
 
     @asynccontextmanager
     async def waiting(request: Request) -> AsyncGenerator[Reply]:
-        if not await of_request.enter():
-            raise busy(archive, request.url)
-        try:
-            if not of_request.begin(archive):
-                raise busy(archive, request.url)
-            try:
-                async with fetch(request) as reply:
-                    yield reply
-            finally:
-                of_request.end(archive)
-        finally:
-            of_request.leave()
+        async with waiting_for(archive, request.url, places), fetch(request) as reply:
+            yield reply
 
     return waiting
+
+
+_WAITING_PER_SLOT: Final = 4
+_SLOT_PATIENCE: Final = 2.0
+"""Seconds that a request may wait for another response of the same archive to be sent."""
+
+
+class BodySlots:
+    """Slots for responses of archives that are read at the pace of a client.
+
+    An archive has half as many as it allows requests at once. Clients that read slowly would
+    take all of them, and the archive could not be queried.
+    """
+
+    def __init__(self) -> None:
+        self._slots: dict[str, asyncio.Semaphore] = {}
+        self._waiting: Counter[str] = Counter()
+        """Requests that wait for a slot."""
+
+    @asynccontextmanager
+    async def taken(self, entry: ArchiveEntry, url: str) -> AsyncGenerator[None]:
+        """Take a slot of the archive during the block. Raises Queued if none is free soon."""
+        if entry.kind.is_local:
+            yield
+            return
+        most = max(1, entry.limits.at_once // 2)
+        slots = self._slots.setdefault(entry.id, asyncio.Semaphore(most))
+        why = "too many of its mementos and lists are being sent"
+        if self._waiting[entry.id] >= _WAITING_PER_SLOT * most:
+            raise Queued(entry.id, url, why, _SLOT_PATIENCE)
+        self._waiting[entry.id] += 1
+        try:
+            async with asyncio.timeout(_SLOT_PATIENCE):
+                await slots.acquire()
+        except TimeoutError:
+            raise Queued(entry.id, url, why, _SLOT_PATIENCE) from None
+        finally:
+            self._waiting[entry.id] -= 1
+        try:
+            yield
+        finally:
+            slots.release()
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +335,29 @@ class RequestContext:
     """Collects the URLs that the blocklist stopped; None if the caller does not need them."""
     places: Places | None = None
     """The places for waiting for archives; None for no limit."""
+    queue_time: QueueTime | None = None
+    """Counts the time of the current question in our own queue; None to count nothing."""
+    answered: Callable[[str], None] | None = None
+    """Called with the archive whenever a request that was sent has ended."""
+
+    def of_question(self, queue_time: QueueTime) -> "RequestContext":
+        """Return the context of one question to an archive.
+
+        The places belong to the searches that wait: the question may outlive them. Written out,
+        because `dataclasses.replace` takes four times as long.
+        """
+        redis_time = self.redis_time
+        return RequestContext(
+            self.hidden,
+            self.quota,
+            self.charge,
+            self.budget,
+            None if redis_time is None else redis_time.branch(),
+            self.blocked,
+            None,
+            queue_time,
+            self.answered,
+        )
 
 
 UNLIMITED: Final = RequestContext()

@@ -20,7 +20,8 @@ from timegate.resolution.model import (
 )
 from timegate.resolution.selection import Selections
 
-_PATIENCE: Final = 5.0
+PATIENCE: Final = 5.0
+"""Seconds to wait for the archives, if a person does not say."""
 _CHECK_TIME: Final = 2.0
 """Seconds for requesting the best memento, if no more are left."""
 
@@ -32,7 +33,7 @@ class ExhaustiveResolver:
         self,
         resolver: Resolves,
         route: Router,
-        patience: float = _PATIENCE,
+        patience: float = PATIENCE,
         selections: Selections | None = None,
     ) -> None:
         self._resolver = resolver

@@ -1,19 +1,23 @@
 """The model of a resolution: query, preferences, plan, attempts at archives, and the result."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento
 from archives.moment import Moment
+from timegate.parts.composite import PartsSummary
 from timegate.resolution.context import RequestContext
+
+if TYPE_CHECKING:
+    from timegate.resolution.settled import Steady
 
 Syntax = Literal["strict", "legacy", "repaired"]
 Strictness = Literal["exact", "archive", "day", "any"]
 Direction = Literal["closest", "before", "after"]
-Verification = Literal["none", "head"]
+Verification = Literal["none", "head", "page"]
 WantedStatus = Literal["2xx", "any"]
 Rule = Literal["scheme", "www", "slash", "percent", "fragment", "also"]
 """How a URL variant differs from the URL of the query; ``also``: it is an equivalent URL."""
@@ -92,7 +96,8 @@ class Preferences:
     wait: float | None = None
     """Seconds until the response; None for the configured deadlines."""
     verify: Verification | None = None
-    """Whether the memento itself is requested; None for the default of the kind of query."""
+    """Whether the memento itself is requested, or its parts as well (``page``); None for the
+    default of the kind of query."""
     status: WantedStatus = "2xx"
     """Whether a page nearby is preferred to an archived error or redirect."""
     also: tuple[str, ...] = ()
@@ -119,6 +124,7 @@ class Attempt:
     archive: str
     outcome: Closest | ArchiveError | None
     seconds: float
+    """How long the archive took, without the time in our own queue for it."""
     original: str
     """The URL of the question: that of the query, or a variant of it."""
     variant: Rule | None = None
@@ -172,6 +178,18 @@ class Resolution:
     """Mementos that were requested to verify them, in order."""
     named_skip: Skip | None = None
     """Why the named archive is not in the plan; None if it is, or may not be mentioned."""
+    parts: PartsSummary | None = None
+    """The parts of the page; None if they were not looked for."""
+    extent: str | None = None
+    """What the memento is, if its address is neither that of a page nor of its file."""
+    settled: "Steady | None" = field(default=None, init=False, compare=False, repr=False)
+    """For which other times it holds; None if that is not known.
+
+    It is not an argument, so that `replace` does not copy it."""
+
+    def mark_settled(self, settled: "Steady") -> None:
+        """Set `settled`, where the resolution is made."""
+        object.__setattr__(self, "settled", settled)
 
     @property
     def memento(self) -> Memento | None:

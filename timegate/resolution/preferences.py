@@ -318,3 +318,9 @@ def _stated(preferences: Preferences) -> dict[str, str]:
 def _iso(tolerance: timedelta) -> str:
     years, days = divmod(tolerance.days, 365)
     return f"P{years}Y{days}DT{tolerance.seconds}S"
+
+
+def prefers(prefer: str, preference: str) -> bool:
+    """Whether a ``Prefer`` field has *preference*: ``handling=strict`` (RFC 7240 4.4)."""
+    items = (item.partition(";")[0].replace(" ", "").lower() for item in prefer.split(","))
+    return preference in items

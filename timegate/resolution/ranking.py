@@ -97,11 +97,13 @@ def _nearest_first(
     query: Query, at: Moment, position: dict[str, int], wanted: Wanted
 ) -> Callable[[Attempt, Closest], Rank]:
     instant = at.negotiated
+    first, last = at.window
+    is_fine = not at.fits_http_date
 
     def rank(attempt: Attempt, closest: Closest) -> Rank:
         memento = closest.memento
         captured = second_of(memento.stamp)
-        away = abs(at.distance(captured))
+        away = max(first - captured, captured - last, _ZERO)
         inside = away == _ZERO
         named = query.archive is not None and attempt.archive == query.archive
         no_page = is_no_page(query, memento)
@@ -115,7 +117,7 @@ def _nearest_first(
             inside and not _is_same_url(memento.original, query.original),
             inside and closest.evidence == "promised",
             abs(captured - instant) if inside else away,
-            at.fraction_distance(memento.stamp),
+            at.fraction_distance(memento.stamp) if is_fine else 0,
             no_page,
             bool(closest.doubts),
             not named,

@@ -24,6 +24,7 @@ from timegate.resolution.model import (
 from timegate.resolution.ranking import ends_search, found
 from timegate.resolution.search import Search, fresh, stale
 from timegate.resolution.selection import Selections
+from timegate.resolution.settled import PageMemory, may_be_settled, settle
 
 _CHECK_TIME: Final = 1.0
 """Seconds of the time that a client waits, for requesting the best memento."""
@@ -46,6 +47,7 @@ class Resolver:
         """Charge questions to the archives in *public* to the quota of the client."""
         self._coalescer = coalescer
         self._memory = memory
+        self._pages = memory if isinstance(memory, PageMemory) else None
         self._route = route
         self._deadlines = deadlines or Deadlines()
         self._public = public
@@ -53,11 +55,15 @@ class Resolver:
         self._selections = selections or Selections()
         self.equivalents: Resolves | None = None
         """Resolves queries whose preferences have equivalent URLs."""
+        self.whole_pages: Resolves | None = None
+        """Resolves queries for pages with their parts."""
 
     async def resolve(
         self, query: Query, preferences: Preferences, context: RequestContext
     ) -> Resolution:
         """Return the best memento that is found in time. Failures of archives never raise."""
+        if preferences.verify == "page" and self.whole_pages is not None:
+            return await self.whole_pages.resolve(query, preferences, context)
         if preferences.also and self.equivalents is not None:
             return await self.equivalents.resolve(query, preferences, context)
         plan = self._route(query, preferences, context)
@@ -88,10 +94,35 @@ class Resolver:
     ) -> Resolution:
         """Answer from the cache, or search."""
         plan = _narrowed(plan, query, preferences)
-        cached: dict[str, CachedAnswer] = {}
-        if not preferences.no_cache:
-            cached = await self._recalled(query, plan, context)
-        context = replace(context, budget=Budget())
+        if preferences.no_cache:
+            return await self._search(query, preferences, plan, context, {})
+        memory = self._pages
+        if memory is None:
+            cached = await self._memory.recall_all(
+                plan.order, query.original, query.at, context.redis_time
+            )
+            return await self._search(query, preferences, plan, context, cached)
+        page = await memory.page(query.original, context.redis_time)
+        cached = await memory.recall_from(
+            page, plan.order, query.original, query.at, context.redis_time
+        )
+        resolution = await self._search(query, preferences, plan, context, cached)
+        if len(cached) == len(plan.order) and may_be_settled(query, preferences):
+            settle(resolution, plan, page, memory)
+        return resolution
+
+    async def _search(
+        self,
+        query: Query,
+        preferences: Preferences,
+        plan: Plan,
+        context: RequestContext,
+        cached: dict[str, CachedAnswer],
+    ) -> Resolution:
+        """Search, with the answers in *cached*."""
+        context = replace(context, budget=context.budget or Budget())
+        # In the order of the plan, which breaks ties.
+        cached = {archive: cached[archive] for archive in plan.order if archive in cached}
         selection = self._selections.of(query, preferences, plan.order, context)
         search = Search(
             query,
@@ -140,15 +171,6 @@ class Resolver:
         answered = {attempt.archive for attempt in resolution.attempts}
         missing = tuple(archive for archive in plan.order if archive not in answered)
         return replace(resolution, preferences=preferences, unanswered=missing)
-
-    async def _recalled(
-        self, query: Query, plan: Plan, context: RequestContext
-    ) -> dict[str, CachedAnswer]:
-        cached = await self._memory.recall_all(
-            plan.order, query.original, query.at, context.redis_time
-        )
-        # In the order of the plan, which breaks ties.
-        return {archive: cached[archive] for archive in plan.order if archive in cached}
 
     def _timed(self, preferences: Preferences, *, checks: bool) -> Deadlines:
         """Return the deadlines; with *checks*, time is left to request the best memento."""

@@ -3,16 +3,17 @@
 The operator's own archives come first, so that no other archive learns the query; then the
 archive that the reference names; then all others. The next group starts when the one before it
 has answered without an exact memento; while that group is slow, one archive of the next group
-starts at a time. An exact memento ends the search. At the soft deadline the best memento so far
-is the result, at the hard one whatever there is. Questions in progress continue, and the
-`Coalescer` caches their answers; if the search is cancelled, they end as well.
+starts at a time. The time that a question waits in our own queue for its archive (the rate
+limit) does not make the archive slow. An exact memento ends the search. At the soft deadline
+the best memento so far is the result, at the hard one whatever there is. Questions in progress
+continue, and the `Coalescer` caches their answers; if the search is cancelled, they end too.
 
 A search that waits for remote archives has places for it (`RequestContext.places`). Archives
 for which there is no place are not queried, and count as unanswered.
 """
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -82,6 +83,8 @@ PATIENCE: Final = 1.3
 PATIENCE_WITH_CHECK: Final = 1.9
 """Where the memento is verified as well: 2.1 requests instead of 2.4."""
 STAGGER: Final = 0.1
+_SHORTEST_WAIT: Final = 0.05
+"""Seconds until the time in our queue is looked at again."""
 
 
 def _failed(attempts: Iterable[Attempt]) -> set[str]:
@@ -93,6 +96,8 @@ class _Question(NamedTuple):
     variant: UrlVariant | None
     """None for the URL itself."""
     began: float
+    queued: float
+    """Seconds that it had waited in our queue when this search joined it."""
 
 
 class Search:
@@ -109,6 +114,7 @@ class Search:
         cached: Iterable[Attempt],
         selection: MementoSelection,
     ) -> None:
+        self._loop = asyncio.get_running_loop()
         self._query = query
         self._preferences = preferences
         self._plan = plan
@@ -120,7 +126,7 @@ class Search:
         self._variant_questions: VariantQuestions | None = None
         self._looked_up: set[str] = set()
         """Archives whose cached answers for variants were looked up."""
-        self._attempts: list[Attempt] = list(cached)
+        self._attempts = [selection.narrowed(attempt) for attempt in cached]
         self._ended = any(map(selection.ends_search, self._attempts))
         answered = {attempt.archive for attempt in self._attempts}
         self._groups = [
@@ -129,6 +135,10 @@ class Search:
         self._current: set[str] = set()
         """Archives of the groups that were started as a whole."""
         self._pending: dict[asyncio.Task[Attempt], _Question] = {}
+        self._arrived: list[asyncio.Task[Attempt]] = []
+        """Questions that have ended and are still among those pending."""
+        self._woken: asyncio.Future[None] | None = None
+        """Ends the wait for the next answer."""
         self._next_start = 0.0
         self._placed = False
         """Whether the search has a place for waiting for remote archives."""
@@ -152,6 +162,8 @@ class Search:
             self._coalescer.abandon(self._pending)
             raise
         finally:
+            for task in self._pending:
+                task.remove_done_callback(self._note_arrival)
             self._give_places_back()
 
     async def _run(self, deadlines: Deadlines, *, old: bool) -> None:
@@ -179,7 +191,7 @@ class Search:
         if self._selection.has_more_to_check(self._attempts):
             await self._take_place(self._plan.order)
         while await self._selection.check_best(self._attempts, began + deadlines.hard):
-            self._collect()
+            self._take_arrived()
             self._ended = any(map(self._selection.ends_search, self._attempts))
             give_up = began + deadlines.give_up(copy=self._has_memento(), old=False)
             is_open = self._groups or self._pending
@@ -197,7 +209,7 @@ class Search:
         selected = self._selection.select(attempts)
         if selected.best is None:
             unknown = {*unanswered, *_failed(selected.attempts)}
-            usable = [attempt for attempt in stale if attempt.archive in unknown]
+            usable = [self._selection.narrowed(a) for a in stale if a.archive in unknown]
             selected = self._selection.select([*attempts, *usable])
         return Resolution(
             self._query,
@@ -221,15 +233,28 @@ class Search:
             self._current.update(self._groups[0])
             self._start(self._groups.pop(0))
             self._next_start = self._now() + self._patience
-        if self._groups and self._now() >= self._next_start:
+        if self._groups and self._now() - self._queued() >= self._next_start:
             await self._take_place(self._groups[0][:1])
             self._start([self._groups[0].pop(0)])
             self._groups = [group for group in self._groups if group]
-            self._next_start = self._now() + STAGGER
+            self._next_start = self._now() - self._queued() + STAGGER
 
     def _is_waiting(self) -> bool:
         """Whether an archive of the groups that were started as a whole has not answered."""
         return any(question.archive in self._current for question in self._pending.values())
+
+    def _queued(self) -> float:
+        """Return the seconds in which the current groups waited in our own queues.
+
+        Where several archives are waited for, one that was sent its request is slow.
+        """
+        now = self._now()
+        waits = (
+            self._coalescer.queued(task, now) - question.queued
+            for task, question in self._pending.items()
+            if question.archive in self._current
+        )
+        return min(waits, default=0.0)
 
     async def _take_place(self, archives: Sequence[str]) -> None:
         """Take a place before the first question to a remote archive."""
@@ -308,6 +333,7 @@ class Search:
     def _start(self, archives: Sequence[str], variant: UrlVariant | None = None) -> None:
         url = self._query.original if variant is None else variant.url
         rule = None if variant is None else variant.rule
+        now = self._now()
         for archive in archives:
             if not self._may_wait_for(archive):
                 self._take(Attempt(archive, busy(archive, url), 0.0, url, rule))
@@ -321,23 +347,44 @@ class Search:
                 variant=rule,
                 at_replay_address=self._selection.verifies and archive == self._query.archive,
             )
-            self._pending[task] = _Question(archive, variant, self._now())
+            if task not in self._pending:
+                task.add_done_callback(self._note_arrival)
+            queued = self._coalescer.queued(task, now)
+            self._pending[task] = _Question(archive, variant, now, queued)
 
     async def _wait(self, give_up: float) -> None:
-        until = min(give_up, self._next_start) if self._groups else give_up
-        patience = max(until - self._now(), 0.0)
-        done, _ = await asyncio.wait(
-            self._pending, timeout=patience, return_when=asyncio.FIRST_COMPLETED
-        )
-        self._take_all(done)
+        now, until = self._now(), give_up
+        if self._groups:
+            # A question that is still in our queue moves this on, so it is looked at again.
+            start = max(self._next_start + self._queued(), now + _SHORTEST_WAIT)
+            until = min(give_up, start)
+        if not self._arrived:
+            await self._next_arrival(until)
+        self._take_arrived()
 
-    def _collect(self) -> None:
+    async def _next_arrival(self, until: float) -> None:
+        """Wait for an answer. `asyncio.wait` would look at all questions after each answer."""
+        self._woken = self._loop.create_future()
+        timer = self._loop.call_at(until, self._wake)
+        try:
+            await self._woken
+        finally:
+            timer.cancel()
+            self._woken = None
+
+    def _note_arrival(self, task: asyncio.Task[Attempt]) -> None:
+        self._arrived.append(task)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._woken is not None and not self._woken.done():
+            self._woken.set_result(None)
+
+    def _take_arrived(self) -> None:
         """Take the answers that came meanwhile."""
-        self._take_all({task for task in self._pending if task.done()})
-
-    def _take_all(self, done: Collection[asyncio.Task[Attempt]]) -> None:
-        for task in done:
-            archive, variant, _ = self._pending.pop(task)
+        arrived, self._arrived = self._arrived, []
+        for task in arrived:
+            archive, variant, _, _ = self._pending.pop(task)
             self._waited_for(archive)
             rule = None if variant is None else variant.rule
             attempt = task.result()
@@ -345,6 +392,7 @@ class Search:
             self._take(attempt if attempt.variant == rule else replace(attempt, variant=rule))
 
     def _take(self, attempt: Attempt) -> None:
+        attempt = self._selection.narrowed(attempt)
         self._attempts.append(attempt)
         self._ended = self._ended or self._selection.ends_search(attempt)
 
@@ -355,12 +403,11 @@ class Search:
 
     def _overdue_variants(self) -> Iterator[Attempt]:
         """Yield the questions for URL variants without an answer, as failed attempts."""
-        for archive, variant, began in () if self._ended else self._pending.values():
+        for archive, variant, began, _ in () if self._ended else self._pending.values():
             if variant is not None:
                 error = Unreachable(archive, variant.url, "no answer in time")
                 waited = self._now() - began
                 yield Attempt(archive, error, waited, variant.url, variant.rule)
 
-    @staticmethod
-    def _now() -> float:
-        return asyncio.get_running_loop().time()
+    def _now(self) -> float:
+        return self._loop.time()

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from archives.errors import ArchiveError, Misbehaved, Resting, Unreachable
+from archives.errors import ArchiveError, Misbehaved, Queued, Resting, Unreachable
 from archives.model import Closest, Memento
-from timegate.resolution.context import RequestContext
+from timegate.resolution.context import QueueTime, RequestContext, waiting_for
 from timegate.resolution.model import Attempt, MementoCheck, Preferences, Query
 from timegate.resolution.ranking import (
     Wanted,
@@ -31,7 +31,10 @@ _MOST_CHECKS: Final = 8
 _MOST_FOR_PAGE: Final = 3
 """Of these, further ones after an archived error, in search of a page (S-5)."""
 _PATIENCE: Final = 3.0
-"""Seconds for one memento; then the next best one is requested."""
+"""Seconds for one memento; then the next best one is requested. The time in our own queue for
+the archive does not count."""
+_SHORTEST_WAIT: Final = 0.05
+"""Seconds until the time in our queue is looked at again."""
 
 AddressOf = Callable[[Query, Memento], str]
 """Returns the address at which a memento is requested to verify it."""
@@ -47,7 +50,7 @@ class Selected:
 
 
 class MementoSelection:
-    """The selection of one resolution."""
+    """The selection of one resolution, from attempts that it has `narrowed`."""
 
     def __init__(  # noqa: PLR0913 -- the request, and the archives
         self,
@@ -78,6 +81,15 @@ class MementoSelection:
         """Whether mementos are requested."""
         return self._verifier is not None
 
+    def narrowed(self, attempt: Attempt) -> Attempt:
+        """Return *attempt* with the nearest memento that it names, where none is verified."""
+        closest = attempt.outcome
+        if self._verifier is not None or not isinstance(closest, Closest):
+            return attempt
+        direction = self._preferences.direction
+        nearest = nearest_named(self._as_addressed(closest), self._query.at, direction)
+        return attempt if nearest is closest else replace(attempt, outcome=nearest)
+
     def ends_search(self, attempt: Attempt) -> bool:
         """Whether no better memento can come than one that *attempt* names."""
         return any(ends_search(self._query, each) for each in self._candidates(attempt))
@@ -103,15 +115,29 @@ class MementoSelection:
             return False
         seeks_page = any(self._is_error(each) for each in self._ranked(attempts))
         address = self._address(memento)
-        cached = not self._preferences.no_cache
-        task = verifier.check(memento, address, self._context, cached=cached)
-        done, _ = await asyncio.wait([task], timeout=min(until - now, _PATIENCE))
-        self._note(task.result() if done else _overdue(memento, address))
+        known = None
+        if not self._preferences.no_cache:
+            known = await verifier.recall(memento, address, self._context)
+        self._note(known or await self._waited_for(verifier, memento, address, until))
         self._checks_for_page += seeks_page
         if self._checks_for_page >= _MOST_FOR_PAGE:
             # No page was found nearby, so the nearest memento is the answer.
             self._wanted = self._wanted._replace(pages=False)
         return True
+
+    async def _waited_for(
+        self, verifier: Verifier, memento: Memento, address: str, until: float
+    ) -> MementoCheck:
+        """Request *memento*, or join the request for it, in a place of this resolution."""
+        queue_time = QueueTime()
+        context = replace(self._context, queue_time=queue_time)
+        try:
+            async with waiting_for(memento.archive, address, context.places):
+                task = verifier.check(memento, address, context, cached=False)
+                is_done = await _done_in_time(task, queue_time, until)
+        except Queued as error:
+            return MementoCheck(memento.archive, address, error)
+        return task.result() if is_done else _overdue(memento, address)
 
     def select(self, attempts: Sequence[Attempt]) -> Selected:
         """Return the best memento of all *attempts*, as far as they were checked."""
@@ -131,10 +157,10 @@ class MementoSelection:
         """Return one attempt for each memento that *attempt* names, as far as it exists."""
         if not isinstance(attempt.outcome, Closest):
             return []
+        if self._verifier is None:
+            return [attempt]
         closest = self._as_addressed(attempt.outcome)
         query, direction = self._query, self._preferences.direction
-        if self._verifier is None:
-            return [self._nearest(attempt, closest)]
         candidates: dict[str, Attempt | None] = {}
         statements = [closest]
         while statements:
@@ -146,11 +172,6 @@ class MementoSelection:
                 if checked is not None and checked.outcome is not each:
                     statements += self._statement(checked)
         return [attempt for attempt in candidates.values() if attempt is not None]
-
-    def _nearest(self, attempt: Attempt, closest: Closest) -> Attempt:
-        """Return *attempt* with the nearest memento that it names, as it is promised."""
-        nearest = nearest_named(closest, self._query.at, self._preferences.direction)
-        return attempt if nearest is attempt.outcome else replace(attempt, outcome=nearest)
 
     def _as_addressed(self, closest: Closest) -> Closest:
         """Return *closest*; only promised if another view answered than the one to verify."""
@@ -258,6 +279,22 @@ class MementoSelection:
         return self._address_of(self._query, memento)
 
 
+async def _done_in_time(
+    task: "asyncio.Task[MementoCheck]", queue_time: QueueTime, until: float
+) -> bool:
+    """Wait for a request, whose time in our own queue does not count; False if it is late."""
+    clock = asyncio.get_running_loop().time
+    ends = clock() + _PATIENCE
+    while not task.done():
+        now = clock()
+        overdue = ends + queue_time.total(now)
+        if now >= min(overdue, until):
+            return False
+        timeout = min(max(overdue - now, _SHORTEST_WAIT), until - now)
+        await asyncio.wait([task], timeout=timeout)
+    return True
+
+
 def _memento(attempt: Attempt) -> Memento | None:
     return attempt.outcome.memento if isinstance(attempt.outcome, Closest) else None
 
@@ -302,4 +339,4 @@ def _verifies(query: Query, preferences: Preferences) -> bool:
         return False
     if preferences.verify is None:
         return query.identifier is not None
-    return preferences.verify == "head"
+    return preferences.verify != "none"

@@ -12,6 +12,7 @@ from typing import Final, Protocol, Self
 
 from cachetools import TTLCache
 
+from archives.addresses import WITHOUT_SERVER, AddressPolicy
 from archives.errors import ArchiveError, Misbehaved, Refused, Resting, Unreachable
 from archives.listing import filled
 from archives.model import ArchiveEntry, Closest, Evidence, Memento
@@ -20,11 +21,11 @@ from archives.negotiation import Clock, Negotiator, Question
 from archives.source import Fetcher
 from timegate.event_loop import end
 from timegate.resolution.coalescing import Containment
-from timegate.resolution.context import RequestContext, TimeBudget
+from timegate.resolution.context import QueueTime, RequestContext, TimeBudget
 from timegate.resolution.model import CachedAnswer, MementoCheck
 
 _PATIENCE: Final = 10.0
-"""Seconds for one memento."""
+"""Seconds for one memento, not counting the time in our own queue for the archive."""
 _FAILURE_LIFETIME: Final = 60.0
 """Seconds for which a memento that was not delivered is not requested again."""
 _MOST_FAILURES: Final = 1024
@@ -61,12 +62,15 @@ class MementoMemory(Protocol):
 
 
 def memento_probes(
-    entries: Iterable[ArchiveEntry], fetcher_for: FetcherFor, clock: Clock
+    entries: Iterable[ArchiveEntry],
+    fetcher_for: FetcherFor,
+    clock: Clock,
+    policy: AddressPolicy = WITHOUT_SERVER,
 ) -> Mapping[str, MementoProbe]:
     """Return the probe of each archive whose mementos programs can request."""
 
     def probe(entry: ArchiveEntry) -> MementoProbe:
-        negotiator = Negotiator(entry, clock)
+        negotiator = Negotiator(entry, policy.of(entry), clock)
 
         async def requested(
             memento: Memento, address: str, context: RequestContext
@@ -154,8 +158,10 @@ class Verifier:
     ) -> "asyncio.Task[MementoCheck]":
         """Return the outcome of requesting *memento* at *address* as a task; never cancel it.
 
-        A request in progress is joined.
+        A request in progress is joined. The places belong to those who wait for the task, which
+        may outlive them.
         """
+        context = replace(context, places=None)
         key = (memento.archive, address)
         task = self._in_progress.get(key)
         if task is None:
@@ -164,6 +170,16 @@ class Verifier:
             self._in_progress[key] = task
             task.add_done_callback(lambda _: self._in_progress.pop(key, None))
         return task
+
+    async def recall(
+        self, memento: Memento, address: str, context: RequestContext
+    ) -> MementoCheck | None:
+        """Return the outcome of an earlier request; None if there is none to be used."""
+        key = (memento.archive, address)
+        known = await self._memory.recall_memento(memento, address, context.redis_time)
+        if known is not None and known.fresh:
+            return MementoCheck(*key, known.outcome, known.age)
+        return MementoCheck(*key, self._failed[key], 0.0) if key in self._failed else None
 
     async def at_replay_address(
         self, archive: str, original: str, at: Moment | None, context: RequestContext
@@ -197,16 +213,12 @@ class Verifier:
         self, memento: Memento, address: str, context: RequestContext, *, cached: bool
     ) -> MementoCheck:
         budget, key = context.redis_time, (memento.archive, address)
-        if cached:
-            known = await self._memory.recall_memento(memento, address, budget)
-            if known is not None and known.fresh:
-                return MementoCheck(*key, known.outcome, known.age)
-            if key in self._failed:
-                return MementoCheck(*key, self._failed[key], 0.0)
+        recalled = await self.recall(memento, address, context) if cached else None
+        if recalled is not None:
+            return recalled
         outcome: Closest | ArchiveError | None
         try:
-            async with asyncio.timeout(self._patience):
-                outcome = await self._requested(memento, address, context)
+            outcome = await self._requested_in_time(memento, address, context)
             with self._containment.around(memento.archive, address):
                 await self._memory.remember_memento(memento, address, outcome, budget)
         except ArchiveError as error:
@@ -218,6 +230,15 @@ class Verifier:
         if isinstance(outcome, ArchiveError) and not isinstance(outcome, Resting):
             self._failed[key] = outcome
         return MementoCheck(*key, outcome)
+
+    async def _requested_in_time(
+        self, memento: Memento, address: str, context: RequestContext
+    ) -> Closest | None:
+        queue_time = context.queue_time or QueueTime()
+        context = replace(context, queue_time=queue_time)
+        async with asyncio.timeout(self._patience) as limit:
+            with queue_time.pausing(limit):
+                return await self._requested(memento, address, context)
 
     async def _requested(
         self, memento: Memento, address: str, context: RequestContext

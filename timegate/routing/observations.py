@@ -5,11 +5,11 @@ with the number of answers, holdings with time. All are bounded in number: those
 longest are dropped first. Times are wall-clock times, because a record outlives its process.
 """
 
+from bisect import bisect_left
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import ceil, log2
 from typing import Annotated, Final, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -80,15 +80,23 @@ class HoldingCount(NamedTuple):
         weight: float = 0.5 ** (max(now - self.at, 0.0) / HALF_LIFE)
         return HoldingCount(self.hits * weight, self.misses * weight, now)
 
-    def with_one(self, *, hit: bool, now: float) -> "HoldingCount":
-        """Return the counts after one more answer."""
-        if now - self.at < _NEGLIGIBLE:
-            return HoldingCount(self.hits + hit, self.misses + (not hit), self.at)
-        hits, misses, _ = self.faded(now)
-        return HoldingCount(hits + hit, misses + (not hit), now)
 
+class _Tally:
+    """A `HoldingCount` that is counted on: every answer changes three of them."""
 
-_NEW: Final = HoldingCount()
+    __slots__ = ("at", "hits", "misses")
+
+    def __init__(self, hits: float, misses: float, at: float) -> None:
+        self.hits = hits
+        self.misses = misses
+        self.at = at
+
+    @property
+    def count(self) -> HoldingCount:
+        return HoldingCount(self.hits, self.misses, self.at)
+
+    def fade(self, now: float) -> None:
+        self.hits, self.misses, self.at = self.count.faded(now)
 
 
 class Experience(NamedTuple):
@@ -106,7 +114,7 @@ class _ArchiveRecord:
     last_failure: float | None = None
     seen: float = 0.0
     """Weight of the answers in all buckets."""
-    recent: deque[RecentRequest] = field(default_factory=lambda: deque(maxlen=MOST_RECENT))
+    recent: deque[tuple[float, bool]] = field(default_factory=lambda: deque(maxlen=MOST_RECENT))
     measured: Latency | None = None
     """Cached until the next answer: it is read far more often than it changes."""
 
@@ -145,14 +153,14 @@ class Observations:
         """Whether the observations of earlier processes were read."""
         self._clock = clock
         self._records: OrderedDict[str, _ArchiveRecord] = OrderedDict()
-        self._tallies: OrderedDict[tuple[str, str], HoldingCount] = OrderedDict()
+        self._tallies: OrderedDict[tuple[str, str], _Tally] = OrderedDict()
 
     def note(self, archive: str, host: str, outcome: Outcome, seconds: float) -> None:
         """Note the outcome of a question to *archive* about a page of *host*."""
         now, record = self._clock(), self._records.get(archive)
         if record is None:
             record = self._records[archive] = _ArchiveRecord()
-        record.recent.append(RecentRequest(seconds, outcome != "failed"))
+        record.recent.append((seconds, outcome != "failed"))
         if outcome == "failed":
             record.last_failure = now
             # A fast refusal is no measure of latency; a slow failure is.
@@ -161,12 +169,23 @@ class Observations:
         else:
             record.last_success = now
             record.add(seconds)
-            hit = outcome == "found"
-            for scope in _scopes(host):
-                key = (archive, scope)
-                self._tallies[key] = self._tallies.get(key, _NEW).with_one(hit=hit, now=now)
-                self._tallies.move_to_end(key)
+            self._count(archive, host, now, hit=outcome == "found")
         self._forget()
+
+    def _count(self, archive: str, host: str, now: float, *, hit: bool) -> None:
+        tallies = self._tallies
+        for scope in _scopes(host):
+            key = (archive, scope)
+            tally = tallies.get(key)
+            if tally is None:
+                tally = tallies[key] = _Tally(0.0, 0.0, now)
+            elif now - tally.at >= _NEGLIGIBLE:
+                tally.fade(now)
+            if hit:
+                tally.hits += 1
+            else:
+                tally.misses += 1
+            tallies.move_to_end(key)
 
     def latency(self, archive: str) -> Latency:
         """Return median and 95th percentile; `UNOBSERVED` for an archive never queried."""
@@ -176,7 +195,7 @@ class Observations:
     def recent(self, archive: str) -> tuple[RecentRequest, ...]:
         """Return the last requests to *archive* since the start, oldest first."""
         record = self._records.get(archive)
-        return () if record is None else tuple(record.recent)
+        return () if record is None else tuple(RecentRequest(*each) for each in record.recent)
 
     def last_success(self, archive: str) -> float | None:
         """Return the time of the last answer, in seconds since 1970; None if never."""
@@ -191,10 +210,10 @@ class Observations:
     def experience(self, archive: str, host: str) -> Experience:
         """Return the earlier answers of *archive* about pages like those of *host*."""
         now = self._clock()
-        tallies = (
-            self._tallies.get((archive, scope), HoldingCount()) for scope in _scopes(host)
+        tallies = (self._tallies.get((archive, scope)) for scope in _scopes(host))
+        return Experience(
+            *((HoldingCount() if t is None else t.count).faded(now) for t in tallies)
         )
-        return Experience(*(tally.faded(now) for tally in tallies))
 
     def export(self) -> dict[str, object]:
         """Return all observations in types that JSON has."""
@@ -202,7 +221,7 @@ class Observations:
             name: _SavedRecord(record.buckets, record.last_success, record.last_failure)
             for name, record in self._records.items()
         }
-        tallies = [(*key, *tally) for key, tally in self._tallies.items()]
+        tallies = [(*key, *tally.count) for key, tally in self._tallies.items()]
         exported: dict[str, object] = msgspec.to_builtins(_Saved(records, tallies))
         return exported
 
@@ -216,7 +235,7 @@ class Observations:
             (name, _restored(saved_record)) for name, saved_record in saved.archives.items()
         )
         self._tallies = OrderedDict(
-            ((archive, scope), HoldingCount(hits, misses, at))
+            ((archive, scope), _Tally(hits, misses, at))
             for archive, scope, hits, misses, at in saved.tallies
         )
         self._forget()
@@ -272,9 +291,12 @@ def _scopes(host: str) -> tuple[str, ...]:
     return ("", "." + site.rpartition(".")[2], site)
 
 
+_BOUNDS: Final = tuple(2 ** (index / 4) / 1000 for index in range(BUCKETS - 1))
+"""Seconds: the upper ends of all buckets but the last."""
+
+
 def _bucket(seconds: float) -> int:
-    milliseconds = max(seconds * 1000, 1.0)
-    return min(ceil(4 * log2(milliseconds)), BUCKETS - 1)
+    return bisect_left(_BOUNDS, seconds)
 
 
 Standing = Literal["closed", "open", "half-open"]

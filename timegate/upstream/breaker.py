@@ -11,11 +11,10 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import Final, Literal, NamedTuple
 
 from archives.errors import ArchiveError, Gated, Refused, Resting
-from archives.source import Fetcher, Reply, Request
+from archives.source import Reply
 from archives.uri import host_of
 from timegate.resolution.model import Attempt
 
@@ -172,7 +171,8 @@ class Breakers:
 
     def standing(self, archive: str) -> Standing:
         """Return the state of *archive*, for /archives and the planner."""
-        return self._circuits[archive].standing(self._clock())
+        circuit = self._circuits[archive]
+        return "closed" if circuit.opens_until is None else circuit.standing(self._clock())
 
     def reason(self, archive: str) -> str:
         """Return why the circuit of *archive* is not closed; empty if it is closed."""
@@ -295,71 +295,13 @@ class Breakers:
             self._circuits[archive] = circuit.woken(now)
 
 
-def breaking(
-    fetch: Fetcher, archive: str, breakers: Breakers, clock: Callable[[], float]
-) -> Fetcher:
-    """Return *fetch*, which raises Resting while the circuit of *archive* is open."""
-
-    def guarded(request: Request) -> _Guarded:
-        return _Guarded(fetch, request, archive, breakers, clock)
-
-    return guarded
-
-
-class _Guarded:
-    """One request that the breaker must admit, and whose outcome is reported to it."""
-
-    __slots__ = ("_archive", "_breakers", "_clock", "_fetch", "_inner", "_reply", "_request")
-
-    def __init__(
-        self,
-        fetch: Fetcher,
-        request: Request,
-        archive: str,
-        breakers: Breakers,
-        clock: Callable[[], float],
-    ) -> None:
-        self._fetch = fetch
-        self._request = request
-        self._archive = archive
-        self._breakers = breakers
-        self._clock = clock
-
-    async def __aenter__(self) -> Reply:
-        admission = self._breakers.admit(self._archive)
-        if not admission.admitted:
-            url = self._request.url
-            raise Resting(self._archive, url, admission.why, admission.retry_after)
-        began = self._clock()
-        self._inner = self._fetch(self._request)
-        try:
-            self._reply = await self._inner.__aenter__()
-        except BaseException as error:
-            late = self._clock() - began >= GIVEN_UP
-            self._breakers.report(self._archive, _outcome_of_error(error, late=late))
-            raise
-        return self._reply
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
-        # Not before the body was read: a body that breaks off makes the whole answer bad.
-        outcome = _outcome_of(self._reply) if error is None else _outcome_of_error(error)
-        try:
-            return await self._inner.__aexit__(kind, error, trace)
-        finally:
-            self._breakers.report(self._archive, outcome)
-
-
-def _outcome_of(reply: Reply) -> Outcome:
+def outcome_of(reply: Reply) -> Outcome:
+    """Return what *reply* proves."""
     # An archived 503 is a good answer; the archive's own 503 is not.
     return "bad" if reply.status >= 500 and "memento-datetime" not in reply.headers else "good"
 
 
-def _outcome_of_error(error: BaseException, *, late: bool = False) -> Outcome:
+def outcome_of_error(error: BaseException, *, late: bool = False) -> Outcome:
     """Return what *error* proves; *late*: no answer had come after `GIVEN_UP` seconds."""
     match error:
         case Refused():

@@ -132,6 +132,10 @@ class Connections:
         self._idle: list[Http1Connection] = []
         self._closed: asyncio.Future[None] | None = None
 
+    def turn_now(self) -> bool:
+        """Return whether a response may be processed at once; if not, wait for a `turn`."""
+        return self._dialling.responses.enter_now()
+
     async def turn(self) -> None:
         """Wait until a response that has arrived may be processed."""
         await self._dialling.responses.enter()

@@ -1,23 +1,26 @@
 """Egress rules: requests go only to the endpoints in an archive's entry, at public addresses.
 
-Both checks are needed. A redirect may lead anywhere, so the URL is compared with the registry
-first (R-1); and a harmless name may resolve to 169.254.169.254, so the address is checked again
-when the socket is made (R-2). Nothing here connects.
+Both checks are needed. A redirect may lead anywhere, so the URL is compared first with the
+servers that `archives.addresses` names for the archive (R-1); and a harmless name may resolve
+to 169.254.169.254, so the address is checked again when the socket is made (R-2). Nothing here
+connects.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
+from archives.addresses import WITHOUT_SERVER
 from archives.errors import Misbehaved
 from archives.model import ArchiveEntry
 
 Address = IPv4Address | IPv6Address
 
 _PORTS: Final = {"http": 80, "https": 443}
+_AFTER_SCHEME: Final = len("https://")
 _PRINTABLE: Final = "".join(map(chr, range(0x21, 0x7F)))
 
 
@@ -61,6 +64,18 @@ def target(url: str) -> Target | None:
     return Target(endpoint, path)
 
 
+def host_field(endpoint: Endpoint) -> str:
+    """Return host and port as the field Host has them: without a default port."""
+    scheme, host, port = endpoint
+    name = f"[{host}]" if ":" in host else host
+    return name if port == _PORTS[scheme] else f"{name}:{port}"
+
+
+def _is_plain(url: str) -> bool:
+    """Whether path and query of *url* are sent as they are: visible ASCII, no fragment."""
+    return url.isascii() and url.isprintable() and " " not in url and "#" not in url
+
+
 def _is_clean(url: str) -> bool:
     """Whether *url* has no ASCII control characters."""
     if url.isascii():
@@ -93,6 +108,9 @@ class Egress:
     literals: frozenset[Address]
     """IP addresses that stand in the entry itself; they may be private."""
     allow_private: bool = False
+    origins: Mapping[str, Endpoint] = field(default_factory=dict)
+    """The endpoints by their usual spelling, ``https://archive.example``: nearly all URLs begin
+    with one, and need not be split again."""
 
     @classmethod
     def of(cls, entry: ArchiveEntry, *, allow_private: bool = False) -> "Egress":
@@ -101,16 +119,18 @@ class Egress:
         *allow_private* is for entries that the operator wrote, whose names may resolve to
         private addresses; never for known archives.
         """
-        named = frozenset(_named(entry))
-        secure = any(endpoint.scheme == "https" for endpoint in named)
-        hosted = frozenset(_hosted(entry, plain=not secure))
-        endpoints = named | hosted
+        endpoints = frozenset(map(Endpoint._make, WITHOUT_SERVER.of(entry).requested))
         addresses = (_literal(endpoint.host) for endpoint in endpoints)
         literals = frozenset(address for address in addresses if address is not None)
-        return cls(entry.id, endpoints, literals, allow_private)
+        origins = {f"{each.scheme}://{host_field(each)}": each for each in endpoints}
+        return cls(entry.id, endpoints, literals, allow_private, origins)
 
     def check(self, url: str) -> Target:
         """Split *url*; raise Misbehaved if the entry does not name its endpoint."""
+        end = url.find("/", _AFTER_SCHEME)
+        endpoint = None if end < 0 else self.origins.get(url[:end])
+        if endpoint is not None and _is_plain(url):
+            return Target(endpoint, url[end:])
         parts = target(url)
         if parts is None:
             raise Misbehaved(self.archive, url, "leads to an address that is no http(s) URL")
@@ -132,29 +152,6 @@ class Egress:
             if kind is not None:
                 return f"{host} is {kind}"
         return None
-
-
-def _named(entry: ArchiveEntry) -> Iterator[Endpoint]:
-    """Yield the endpoints of the URLs and URL templates in *entry*."""
-    urls = (entry.timegate, *entry.timemaps.values(), entry.cdx, entry.replay, entry.raw)
-    for url in filter(None, urls):
-        parts = target(url)
-        # A template in the host itself would allow any host.
-        if parts is not None and "{" not in parts.endpoint.host:
-            yield parts.endpoint
-
-
-def _hosted(entry: ArchiveEntry, *, plain: bool) -> Iterator[Endpoint]:
-    """Yield the default ports of its hosts; http only for an archive without any https.
-
-    Otherwise a redirect from https to http on the same host would pass: the HTTP client does
-    not know which redirect a request came from.
-    """
-    for host in entry.hosts:
-        for scheme in ("https", "http") if plain else ("https",):
-            endpoint = _endpoint(scheme, host.partition("/")[0])
-            if endpoint is not None:
-                yield endpoint
 
 
 def _literal(host: str) -> Address | None:

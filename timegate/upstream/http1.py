@@ -23,6 +23,7 @@ INTERIM_LIMIT: Final = 1024 * 1024
 _PADDING_LIMIT: Final = 256 * 1024
 """Bytes in a row that are not part of the body: chunk extensions, trailers."""
 _END: Final = b"\r\n\r\n"
+_SINGLE: Final = frozenset({"location", "content-location", "memento-datetime"})
 _COMMON_NAMES: Final = {
     name.encode(): name.lower()
     for name in (
@@ -193,7 +194,19 @@ class UpstreamResponse:
                 raise self._broken("a NUL in a header field")
             key = _COMMON_NAMES.get(name) or str(name, "latin-1").lower()
             text = str(value.rstrip(b" \t"), "utf-8", "surrogateescape")
-            headers[key] = f"{headers[key]}, {text}" if key in headers else text
+            headers[key] = self._joined(key, text) if key in headers else text
+
+    def _joined(self, key: str, text: str) -> str:
+        """Return the value of a repeated field.
+
+        Joined, two addresses or dates would be a third one, which the archive never stated.
+        """
+        first = self.headers[key]
+        if key not in _SINGLE:
+            return f"{first}, {text}"
+        if first != text:
+            raise self._broken(f"two different fields {key}")
+        return first
 
     def _check_fields(self) -> None:
         """Check number and size; not needed where less than `FIELD_LIMIT` has arrived."""
@@ -290,7 +303,8 @@ class Http1Connection(asyncio.BufferedProtocol):
         self._timeouts = ResponseTimeouts(0.0, 0.0, 0.0)
         self._deadline = 0.0
         self._timeout_reason = ""
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._timer_due = 0.0
 
     @property
     def usable(self) -> bool:
@@ -324,7 +338,10 @@ class Http1Connection(asyncio.BufferedProtocol):
         self._set_deadline(self._loop.time() + timeouts.first_byte, "did not answer in time")
         transport.write(request)
         while not response.has_head:
-            await self._wait()
+            if self._error is not None:
+                raise self._error
+            self._changed = self._loop.create_future()
+            await self._changed
         self.used = True
         return response
 
@@ -440,15 +457,20 @@ class Http1Connection(asyncio.BufferedProtocol):
         if self._response is not None and when >= self._timeouts.ends:
             when, reason = self._timeouts.ends, "took too long in all"
         self._deadline, self._timeout_reason = when, reason
-        if self._timer is None or when < self._timer.when():
+        if self._timer is None or when < self._timer_due:
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer = self._loop.call_at(when, self._check_deadline)
+            self._set_timer(when)
+
+    def _set_timer(self, when: float) -> None:
+        # Not TimerHandle.when: uvloop returns a Handle without it for a time that has passed.
+        self._timer_due = when
+        self._timer = self._loop.call_at(when, self._check_deadline)
 
     def _check_deadline(self) -> None:
         self._timer = None
         if self._loop.time() < self._deadline:
-            self._timer = self._loop.call_at(self._deadline, self._check_deadline)
+            self._set_timer(self._deadline)
         elif self._response is None:
             self.close()
         elif not self._response.complete:

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from types import TracebackType
 from typing import Final
 
@@ -24,7 +25,7 @@ from timegate.config.secrets import Secret
 from timegate.upstream.connection_pool import Connections, ForbiddenAddress
 from timegate.upstream.content_coding import BadCoding, ContentDecoder
 from timegate.upstream.dns import UnknownName
-from timegate.upstream.egress import Egress, Endpoint, Target
+from timegate.upstream.egress import Egress, Endpoint, host_field
 from timegate.upstream.http1 import (
     BrokenResponse,
     ConnectionDropped,
@@ -58,7 +59,8 @@ def explained(archive: str, url: str, error: Exception) -> ArchiveError:
                 archive, url, f"no room for a connection: {os.strerror(number)}", _RETRY_AFTER
             )
         case _:
-            return Unreachable(archive, url, _why_unreachable(error))
+            why = _why_unreachable(error)
+            return Unreachable(archive, url, why, no_network=_finds_no_way(error))
 
 
 def explained_in_body(archive: str, url: str, error: Exception) -> ArchiveError:
@@ -86,6 +88,16 @@ def _why_unreachable(error: Exception) -> str:
             return f"cannot connect: {os.strerror(number)}"
         case _:
             return f"no connection: {_first_line(error)}"
+
+
+_NO_WAY: Final = frozenset((errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH))
+
+
+def _finds_no_way(error: Exception) -> bool:
+    """Whether there is no address or no route: often a fault of our own network."""
+    if isinstance(error, UnknownName):
+        return True
+    return isinstance(error, OSError) and error.errno in _NO_WAY
 
 
 def _why_untrusted(error: ssl.SSLError) -> str:
@@ -170,7 +182,6 @@ _FORWARDED: Final = {
 }
 """Header fields of a request that are sent to an archive; no others are (R-9, R-23)."""
 _DEFAULT_FIELDS: Final = {"Accept": "*/*", "Accept-Encoding": "gzip"}
-_USUAL_PORTS: Final = (("http", 80), ("https", 443))
 _BODY_LIMITS: Final[Mapping[Purpose, int]] = {"index": 256 * 1024**2, "memento": 1024**3}
 _ERROR_BODY_LIMIT: Final = 64 * 1024
 _PIECE: Final = 16 * 1024
@@ -262,8 +273,8 @@ class HttpFetcher:
         self._connections = connections
         self._timeouts = timeouts
         self._heads = {
-            endpoint: f" HTTP/1.1\r\nHost: {_host(endpoint)}\r\nUser-Agent: {user_agent}\r\n"
-            for endpoint in egress.endpoints
+            each: f" HTTP/1.1\r\nHost: {host_field(each)}\r\nUser-Agent: {user_agent}\r\n"
+            for each in egress.endpoints
         }
         if authorization is not None and authorization[0].scheme == "https":
             endpoint, secret = authorization
@@ -274,10 +285,11 @@ class HttpFetcher:
 
     async def begin(self, request: Request) -> tuple[Http1Connection, HttpReply]:
         """Send *request*; return the connection, to be passed to `end`, and the reply."""
-        target = self._egress.check(request.url)
-        data = self._request_bytes(request, target)
+        endpoint, path = self._egress.check(request.url)
+        fields = _fields(tuple(request.headers.items()))
+        head = f"{request.method} {path}{self._heads[endpoint]}{fields}\r\n"
         try:
-            connection, response = await self._send(request, target.endpoint, data)
+            connection, response = await self._send(request, endpoint, head.encode("ascii"))
         except FOREIGN as error:
             raise explained(self._archive, request.url, error) from error
         reply = HttpReply(self._archive, request, connection, response)
@@ -319,7 +331,8 @@ class HttpFetcher:
     ) -> UpstreamResponse:
         try:
             response = await connection.ask(data, timeouts, to_head=to_head)
-            await self._connections.turn()
+            if not self._connections.turn_now():
+                await self._connections.turn()
         except BaseException as error:
             stale = (
                 isinstance(error, ConnectionDropped)
@@ -337,11 +350,6 @@ class HttpFetcher:
         total = limits.total_memento if purpose == "memento" else limits.total
         now = asyncio.get_running_loop().time()
         return ResponseTimeouts(limits.first_byte, limits.stall, now + total)
-
-    def _request_bytes(self, request: Request, target: Target) -> bytes:
-        endpoint, path = target
-        head = f"{request.method} {path}{self._heads[endpoint]}{_fields(request.headers)}\r\n"
-        return head.encode("ascii")
 
 
 class _Stale(Exception):
@@ -373,16 +381,12 @@ class _Exchange:
             self._connection = None
 
 
-def _host(endpoint: Endpoint) -> str:
-    scheme, host, port = endpoint
-    name = f"[{host}]" if ":" in host else host
-    return name if (scheme, port) in _USUAL_PORTS else f"{name}:{port}"
-
-
-def _fields(headers: Mapping[str, str]) -> str:
+# One request of a client asks many archives with the same fields.
+@lru_cache(maxsize=256)
+def _fields(headers: tuple[tuple[str, str], ...]) -> str:
     """Return the fields to send. Raises ValueError for a value that is not one ASCII line."""
     fields = _DEFAULT_FIELDS.copy()
-    for name, value in headers.items():
+    for name, value in headers:
         canonical = _FORWARDED.get(name.lower())
         if canonical is None:
             continue

@@ -8,14 +8,14 @@ of this process wait in the `RequestQueue` of the archive, first come, first ser
 import asyncio
 import math
 from array import array
+from collections import deque
 from collections.abc import Callable
-from types import TracebackType
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 from archives.errors import Queued, Refused, Resting
 from archives.model import Limits, Rate
-from archives.source import Fetcher, Purpose, Reply, Request
-from timegate.resolution.context import TimeBudget
+from archives.source import Purpose, Request
+from timegate.resolution.context import QueueTime, TimeBudget
 
 MOST_REMEMBERED: Final = 4096
 """Requests remembered by their times, 32 kB. A larger window is divided into equal parts, and
@@ -99,21 +99,25 @@ class TokenBucket:
 
     def take(self, now: float) -> float:
         """Take a token and return 0, or take nothing and return how long to wait."""
-        wait = self.wait(now)
+        cells, (most, span) = self._cells, self._window
+        tokens, sent = self._tokens(now), int(cells[_SENT])
+        place = _RING + sent % most if most else 0
+        is_free = tokens >= 1 and (sent < most or not most or cells[place] + span <= now)
+        wait = 0.0 if is_free else self.wait(now)
         if wait > 0:
             return wait
-        cells = self._cells
-        cells[_TOKENS] = self._tokens(now) - 1
+        cells[_TOKENS] = tokens - 1
         cells[_UPDATED] = now
-        if self._window.most:
-            sent = int(cells[_SENT])
-            cells[_RING + sent % self._window.most] = now
+        if most:
+            cells[place] = now
             cells[_SENT] = sent + 1
         return 0.0
 
     def _tokens(self, now: float) -> float:
-        elapsed = max(0.0, now - self._cells[_UPDATED])
-        return min(self._burst, self._cells[_TOKENS] + elapsed * self._per_second)
+        cells, burst = self._cells, self._burst
+        elapsed = now - cells[_UPDATED]
+        tokens = cells[_TOKENS] + (elapsed * self._per_second if elapsed > 0 else 0.0)
+        return min(tokens, burst)
 
 
 _PURPOSES: Final[tuple[Purpose, ...]] = ("memento", "index")
@@ -148,6 +152,49 @@ class RateLimiter(Protocol):
         ...
 
 
+@runtime_checkable
+class ImmediateRateLimiter(Protocol):
+    """A `RateLimiter` that answers without waiting for another process."""
+
+    def take_now(self, purpose: Purpose) -> bool:
+        """Take a token and return True; False without a token, or during a pause."""
+        ...
+
+
+class Slots:
+    """Requests that may be under way; those that wait for one are served in order."""
+
+    __slots__ = ("_waiting", "free")
+
+    def __init__(self, number: int) -> None:
+        self.free = number
+        """Slots that may be taken at once; 0 while others wait."""
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def take(self) -> None:
+        """Wait for a slot. Every slot must be released."""
+        if self.free:
+            self.free -= 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self.release()
+            raise
+
+    def release(self) -> None:
+        """Pass the slot on to the next that waits."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self.free += 1
+
+
 class LocalRateLimiter:
     """A rate limiter for one process."""
 
@@ -159,6 +206,10 @@ class LocalRateLimiter:
         }
         self._rests_until = now
         self._clock = clock
+
+    def take_now(self, purpose: Purpose) -> bool:
+        now = self._clock()
+        return now >= self._rests_until and self._buckets[purpose].take(now) == 0
 
     async def outlook(
         self, purpose: Purpose, ahead: int, budget: TimeBudget | None = None
@@ -183,9 +234,23 @@ class RequestQueue:
 
     def __init__(self, limiter: RateLimiter, at_once: int) -> None:
         self.limiter = limiter
-        self._slots = asyncio.Semaphore(at_once)
+        self._immediate = limiter if isinstance(limiter, ImmediateRateLimiter) else None
+        self._slots = Slots(at_once)
         self._turns = {purpose: asyncio.Lock() for purpose in _PURPOSES}
         self._waiting = dict.fromkeys(_PURPOSES, 0)
+
+    def enter_now(self, purpose: Purpose) -> bool:
+        """Take a token and a slot, if that takes no waiting; if not, `enter` the queue.
+
+        After True, `leave` must follow.
+        """
+        slots, limiter = self._slots, self._immediate
+        if limiter is None or not slots.free or self._waiting[purpose]:
+            return False
+        if not limiter.take_now(purpose):
+            return False
+        slots.free -= 1
+        return True
 
     async def enter(
         self,
@@ -193,17 +258,21 @@ class RequestQueue:
         request: Request,
         patience: float,
         budget: TimeBudget | None = None,
+        queue_time: QueueTime | None = None,
     ) -> None:
         """Wait for a token and a slot; raise Resting where that takes more than *patience*.
 
-        After it returns, `leave` must follow.
+        *queue_time* counts the wait. After it returns, `leave` must follow.
         """
         await self._check_pause(archive, request)
-        if not self._waiting[request.purpose] and not self._slots.locked():
-            await self._slots.acquire()
+        if not self._waiting[request.purpose] and self._slots.free:
+            await self._slots.take()
             if await self._took_token(request.purpose, budget):
                 return
-        await self._wait(archive, request, patience, budget)
+        if queue_time is None:
+            await self._wait(archive, request, patience, budget)
+        else:
+            await self._wait_counted(archive, request, patience, budget, queue_time)
         try:
             # The answer to an earlier request may have been a 429 meanwhile.
             await self._check_pause(archive, request)
@@ -213,7 +282,7 @@ class RequestQueue:
 
     async def is_quiet(self, purpose: Purpose, spare: int) -> bool:
         """Whether one more request delays no other, with room for *spare* more."""
-        if self._waiting[purpose] or self._slots.locked():
+        if self._waiting[purpose] or not self._slots.free:
             return False
         pause = await self.limiter.resting()
         return pause == 0 and await self.limiter.outlook(purpose, spare) == 0
@@ -221,6 +290,21 @@ class RequestQueue:
     def leave(self) -> None:
         """Free the slot."""
         self._slots.release()
+
+    async def _wait_counted(
+        self,
+        archive: str,
+        request: Request,
+        patience: float,
+        budget: TimeBudget | None,
+        queue_time: QueueTime,
+    ) -> None:
+        clock = asyncio.get_running_loop().time
+        queue_time.begin(clock())
+        try:
+            await self._wait(archive, request, patience, budget)
+        finally:
+            queue_time.end(clock())
 
     async def _wait(
         self, archive: str, request: Request, patience: float, budget: TimeBudget | None
@@ -260,7 +344,7 @@ class RequestQueue:
         wait = await self.limiter.outlook(purpose, 0, budget)
         if wait > 0:
             await asyncio.sleep(wait)
-        await self._slots.acquire()
+        await self._slots.take()
         return await self._took_token(purpose, budget)
 
     async def _took_token(self, purpose: Purpose, budget: TimeBudget | None) -> bool:
@@ -273,70 +357,9 @@ class RequestQueue:
                 self._slots.release()
         return took
 
-
-def rate_limited(
-    fetch: Fetcher,
-    archive: str,
-    queue: RequestQueue,
-    patience: float,
-    budget: TimeBudget | None = None,
-) -> Fetcher:
-    """Return *fetch* behind *queue*, in which a request waits at most *patience* seconds."""
-
-    def limited(request: Request) -> _RateLimited:
-        return _RateLimited(fetch, archive, request, queue, patience, budget)
-
-    return limited
-
-
-class _RateLimited:
-    """One request that waits in the queue, and pauses the archive after a 429 or 503."""
-
-    __slots__ = ("_archive", "_budget", "_fetch", "_inner", "_patience", "_queue", "_request")
-
-    def __init__(  # noqa: PLR0913, PLR0917 -- the arguments of `rate_limited`
-        self,
-        fetch: Fetcher,
-        archive: str,
-        request: Request,
-        queue: RequestQueue,
-        patience: float,
-        budget: TimeBudget | None,
-    ) -> None:
-        self._fetch = fetch
-        self._archive = archive
-        self._request = request
-        self._queue = queue
-        self._patience = patience
-        self._budget = budget
-
-    async def __aenter__(self) -> Reply:
-        await self._queue.enter(self._archive, self._request, self._patience, self._budget)
-        try:
-            self._inner = self._fetch(self._request)
-            return await self._inner.__aenter__()
-        except BaseException as error:
-            try:
-                await self._pause_after(error)
-            finally:
-                self._queue.leave()
-            raise
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
-        try:
-            handled = await self._inner.__aexit__(kind, error, trace)
-            await self._pause_after(error)
-        finally:
-            self._queue.leave()
-        return handled
-
-    async def _pause_after(self, error: BaseException | None) -> None:
+    async def pause_after(self, error: BaseException, budget: TimeBudget | None) -> None:
+        """Pause all requests if *error* is the refusal of an archive that asks for a pause."""
         if not isinstance(error, Refused) or error.status not in _PAUSING:
             return
         if error.retry_after is not None:
-            await self._queue.limiter.rest(error.retry_after, self._budget)
+            await self.limiter.rest(error.retry_after, budget)

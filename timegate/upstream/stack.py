@@ -1,11 +1,11 @@
 """The stack of every request to an archive; its order is written here and only here.
 
     question:  tracing -> delay (demo) -> adapter
-    request:   places -> budget -> exchange log -> breaker -> rate limit -> network
+    request:   places -> exchange log -> guard (budget, breaker, rate limit) -> network
 
 The breaker comes before the rate limit, so that an archive whose breaker is open costs no
-tokens and no waiting. The exchange log, which hands every request and its outcome to the
-command line, is defined here as well. Archives at the same host (``hosted_by``) share its
+tokens and no waiting. Both are one step, not two that wrap each other, because every question
+to every archive passes it. Archives at the same host (``hosted_by``) share its
 connection pool and its rate limit, because the host counts requests, not collections.
 """
 
@@ -22,116 +22,24 @@ from types import TracebackType
 import aiohttp
 from aiohttp.abc import AbstractResolver
 
-from archives.errors import ArchiveError, Refused
+from archives.errors import Resting
 from archives.model import ArchiveEntry, Limits
 from archives.registry import endpoints
 from archives.source import Adapter, AdapterSource, Fetcher, Reply, Request, Source
 from timegate.config.secrets import Secret
-from timegate.resolution.context import UNLIMITED, RequestContext, budgeted, placed
-from timegate.upstream.breaker import Breakers, breaking
+from timegate.resolution.context import UNLIMITED, RequestContext, counted, placed
+from timegate.upstream.breaker import GIVEN_UP, Breakers, outcome_of, outcome_of_error
 from timegate.upstream.connection_pool import Connections, Dialling
 from timegate.upstream.dns import AddressBook, BoundedResolver, DnsCache, SystemResolver
 from timegate.upstream.egress import Egress, Endpoint, target
+from timegate.upstream.exchange_log import UpstreamExchange, logged
 from timegate.upstream.http1 import BUFFER
 from timegate.upstream.http_client import HttpFetcher, Timeouts
 from timegate.upstream.rate_limit import (
     LocalRateLimiter,
     RateLimiter,
     RequestQueue,
-    rate_limited,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class UpstreamExchange:
-    """One request and its outcome."""
-
-    archive: str
-    request: Request
-    status: int | None
-    """None if no answer arrived."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    error: ArchiveError | None = None
-    seconds: float = 0.0
-    """Until the head of the answer or the failure, including the wait for the rate limit."""
-
-
-def logged(
-    fetch: Fetcher,
-    archive: str,
-    record: Callable[[UpstreamExchange], None],
-    clock: Callable[[], float],
-) -> Fetcher:
-    """Return *fetch*, which passes each exchange to *record* when it has ended."""
-
-    def recorded(request: Request) -> _Recorded:
-        return _Recorded(fetch(request), archive, request, record, clock)
-
-    return recorded
-
-
-class _Recorded:
-    """One request that is recorded when it has ended."""
-
-    __slots__ = ("_archive", "_clock", "_inner", "_record", "_reply", "_request", "_seconds")
-
-    def __init__(
-        self,
-        inner: AbstractAsyncContextManager[Reply],
-        archive: str,
-        request: Request,
-        record: Callable[[UpstreamExchange], None],
-        clock: Callable[[], float],
-    ) -> None:
-        self._inner = inner
-        self._archive = archive
-        self._request = request
-        self._record = record
-        self._clock = clock
-        self._reply: Reply | None = None
-        self._seconds = 0.0
-
-    async def __aenter__(self) -> Reply:
-        began = self._clock()
-        try:
-            self._reply = reply = await self._inner.__aenter__()
-        except BaseException as error:
-            self._seconds = self._clock() - began
-            self._write(error)
-            raise
-        self._seconds = self._clock() - began
-        return reply
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
-        try:
-            return await self._inner.__aexit__(kind, error, trace)
-        finally:
-            self._write(error)
-
-    def _write(self, error: BaseException | None) -> None:
-        trouble = error if isinstance(error, ArchiveError) else None
-        exchange = _exchange(self._archive, self._request, self._reply, trouble, self._seconds)
-        self._record(exchange)
-
-
-def _exchange(
-    archive: str,
-    request: Request,
-    reply: Reply | None,
-    error: ArchiveError | None,
-    seconds: float,
-) -> UpstreamExchange:
-    if reply is not None:
-        return UpstreamExchange(
-            archive, request, reply.status, dict(reply.headers), error, seconds
-        )
-    status = error.status if isinstance(error, Refused) else None
-    return UpstreamExchange(archive, request, status, {}, error, seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +120,131 @@ class UpstreamState:
         self._breakers = breakers
 
 
+class Guard:
+    """The guard of one archive."""
+
+    __slots__ = ("archive", "breakers", "clock", "fetch", "patience", "queue")
+
+    def __init__(  # noqa: PLR0913, PLR0917 -- what it passes a request to
+        self,
+        fetch: Fetcher,
+        archive: str,
+        breakers: Breakers,
+        queue: RequestQueue,
+        patience: float,
+        clock: Callable[[], float],
+    ) -> None:
+        """*fetch* sends a request, which waits in *queue* at most *patience* seconds."""
+        self.fetch = fetch
+        self.archive = archive
+        self.breakers = breakers
+        self.queue = queue
+        self.patience = patience
+        self.clock = clock
+
+    def within(self, context: RequestContext) -> "GuardedFetcher":
+        """Return the fetcher for one request of a client, within its limits."""
+        return GuardedFetcher(self, context)
+
+
+class GuardedFetcher:
+    """A `Fetcher` of one archive, within the limits of a client's request."""
+
+    __slots__ = ("_context", "_guard")
+
+    def __init__(self, guard: Guard, context: RequestContext) -> None:
+        self._guard = guard
+        self._context = context
+
+    def __call__(self, request: Request) -> AbstractAsyncContextManager[Reply]:
+        guard, context = self._guard, self._context
+        guarded = _GuardedRequest(guard, request, context)
+        if context.budget is None:
+            return guarded
+        context.budget.draw(guard.archive, request.url)
+        if request.purpose == "memento":
+            return guarded
+        # Only the bodies of lists are read.
+        return counted(guarded, context.budget, guard.archive)
+
+
+class _GuardedRequest:
+    """One request, whose outcome is reported to the breaker and to the queue."""
+
+    __slots__ = ("_context", "_guard", "_inner", "_reply", "_request")
+
+    def __init__(self, guard: Guard, request: Request, context: RequestContext) -> None:
+        self._guard = guard
+        self._request = request
+        self._context = context
+
+    async def __aenter__(self) -> Reply:
+        guard, request = self._guard, self._request
+        archive, queue = guard.archive, guard.queue
+        admission = guard.breakers.admit(archive)
+        if not admission.admitted:
+            raise Resting(archive, request.url, admission.why, admission.retry_after)
+        if not queue.enter_now(request.purpose):
+            await self._wait_in_queue()
+        began = guard.clock()
+        try:
+            self._inner = guard.fetch(request)
+            self._reply = reply = await self._inner.__aenter__()
+        except BaseException as error:
+            late = guard.clock() - began >= GIVEN_UP
+            guard.breakers.report(archive, outcome_of_error(error, late=late))
+            self._note_end()
+            await self._leave_queue(error)
+            raise
+        return reply
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        guard = self._guard
+        # Not before the body was read: a body that breaks off makes the whole answer bad.
+        outcome = outcome_of(self._reply) if error is None else outcome_of_error(error)
+        try:
+            return await self._inner.__aexit__(kind, error, trace)
+        finally:
+            guard.breakers.report(guard.archive, outcome)
+            self._note_end()
+            if error is None:
+                guard.queue.leave()
+            else:
+                await self._leave_queue(error)
+
+    def _note_end(self) -> None:
+        answered = self._context.answered
+        if answered is not None:
+            answered(self._guard.archive)
+
+    async def _wait_in_queue(self) -> None:
+        guard, context = self._guard, self._context
+        try:
+            await guard.queue.enter(
+                guard.archive,
+                self._request,
+                guard.patience,
+                context.redis_time,
+                context.queue_time,
+            )
+        except BaseException:
+            # Nothing was sent: that says nothing about the archive.
+            guard.breakers.report(guard.archive, "neither")
+            raise
+
+    async def _leave_queue(self, error: BaseException) -> None:
+        queue = self._guard.queue
+        try:
+            await queue.pause_after(error, self._context.redis_time)
+        finally:
+            queue.leave()
+
+
 class Fetchers(dict[str, Fetcher]):
     """A `Fetcher` for each archive by its id, without the limits of a request."""
 
@@ -290,15 +323,15 @@ def _stack(  # noqa: PLR0913, PLR0917 -- the layers
 ) -> Callable[[RequestContext], Fetcher]:
     """Return the layers that every request to *archive* passes; the only such list."""
     clock, record = environment.clock, environment.record
+    guard = Guard(network, archive, breakers, queue, settings.patience, clock)
+    if record is None:
+        return lambda context: placed(guard.within(context), archive, context.places)
 
-    def stacked(context: RequestContext) -> Fetcher:
-        fetch = rate_limited(network, archive, queue, settings.patience, context.redis_time)
-        fetch = breaking(fetch, archive, breakers, clock)
-        if record is not None:
-            fetch = logged(fetch, archive, record, clock)
-        return placed(budgeted(fetch, archive, context.budget), archive, context.places)
+    def recorded(context: RequestContext) -> Fetcher:
+        fetch = logged(guard.within(context), archive, record, clock)
+        return placed(fetch, archive, context.places)
 
-    return stacked
+    return recorded
 
 
 class _Hosts:

@@ -5,6 +5,14 @@ from datetime import UTC, datetime
 from hypothesis import strategies as st
 
 from archives.model import Closest, Memento, Negotiation, Relation
+from timegate.cache.page_record import (
+    ArchiveRecord,
+    KnownAnswer,
+    KnownCheck,
+    ListKind,
+    PageRecord,
+    merged,
+)
 
 ARCHIVE = "example-archive"
 PAGE = "http://example.org/page?q=1"
@@ -59,4 +67,30 @@ outcomes = st.none() | st.builds(
     _via,
     st.lists(_text, max_size=3).map(tuple),
     st.dictionaries(_relations, mementos, max_size=4),
+)
+
+# Few times, so that answers often have the same one.
+_times = st.integers(0, 3).map(lambda n: NOW + n)
+answers = st.builds(
+    KnownAnswer, _times, st.sampled_from(["latest", "2014", "20140102030405"]), outcomes
+)
+_checks = st.dictionaries(
+    st.sampled_from(["https://a/1", "https://a/2"]), st.builds(KnownCheck, _times, outcomes)
+)
+_kinds: st.SearchStrategy[ListKind] = st.sampled_from(["timemap", "index"])
+_lists = st.dictionaries(_kinds, _times)
+
+
+def _merged(
+    each: list[KnownAnswer], checks: dict[str, KnownCheck], lists: dict[ListKind, float]
+) -> ArchiveRecord:
+    record = ArchiveRecord(checks=checks, lists=lists)
+    for answer in each:
+        record = merged(record, ArchiveRecord([answer]))
+    return record
+
+
+records = st.builds(_merged, st.lists(answers, max_size=12), _checks, _lists)
+pages: st.SearchStrategy[PageRecord] = st.dictionaries(
+    st.just(f"public/{ARCHIVE}"), records, max_size=1
 )

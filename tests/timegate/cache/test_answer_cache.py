@@ -9,6 +9,7 @@ from tests.clock import Clock
 from tests.timegate.cache.samples import ARCHIVE, NOW, PAGE, capture, found
 from timegate.cache import WAITING, AnswerCache, MemoryStore, SqliteStore, Stored
 from timegate.cache.encoding import MOST_CAPTURES
+from timegate.cache.store import Merge
 from timegate.resolution.context import TimeBudget
 from timegate.resolution.model import CachedAnswer
 
@@ -50,20 +51,25 @@ async def test_a_clear_no_is_cached(timed: TimedCache) -> None:
 
 
 class OneByOne:
-    """A store that cannot answer at once, and counts concurrent lookups."""
+    """A store that cannot answer at once, and counts lookups and merges."""
 
     trouble: str | None = None
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
-        self.waiting = self.most = 0
+        self.lookups = self.merges = self.dropped = 0
 
-    async def get(self, key: str, budget: TimeBudget | None = None) -> Stored | None:
-        self.waiting += 1
-        self.most = max(self.most, self.waiting)
+    async def get(
+        self, key: str, budget: TimeBudget | None = None, *, recent: bool = True
+    ) -> Stored | None:
+        self.lookups += 1
         await asyncio.sleep(0)
-        self.waiting -= 1
-        return await self._store.get(key, budget)
+        return await self._store.get(key, budget, recent=recent)
+
+    async def merge(self, key: str, value: bytes, merge: Merge, lifetime: float) -> bool:
+        await asyncio.sleep(0)
+        self.merges += 1
+        return await self._store.merge(key, value, merge, lifetime)
 
     async def put(
         self,
@@ -85,16 +91,19 @@ class OneByOne:
         await self._store.close()
 
 
-async def test_the_answers_of_many_archives_are_looked_up_at_once(timed: TimedCache) -> None:
+async def test_the_answers_of_many_archives_are_written_and_looked_up_once(
+    timed: TimedCache,
+) -> None:
     slow = OneByOne(timed.store)
     cache = AnswerCache(slow, timed.clock, "v1")
     for archive in (ARCHIVE, "b", "c"):
         await cache.remember(archive, PAGE, AT, found() if archive == ARCHIVE else None)
 
+    await cache.written(PAGE)
     known = await cache.recall_all((ARCHIVE, "b", "c", "d"), PAGE, AT)
     same = await timed.cache.recall_all((ARCHIVE, "b", "c", "d"), PAGE, AT)
 
-    assert slow.most == 4
+    assert (slow.merges, slow.lookups) == (1, 1)
     assert list(known) == [ARCHIVE, "b", "c"]
     assert known == same
 
@@ -133,25 +142,25 @@ async def test_no_answer_is_stale_for_more_than_a_week(timed: TimedCache) -> Non
 
 
 @pytest.mark.parametrize(
-    ("question", "scope", "version"),
+    ("question", "version"),
     [
-        (("another", PAGE, AT), "public", "v1"),
-        ((ARCHIVE, PAGE + "/", AT), "public", "v1"),
-        ((ARCHIVE, PAGE, Moment("20140103")), "public", "v1"),
-        ((ARCHIVE, PAGE, Moment("201401")), "public", "v1"),
-        ((ARCHIVE, PAGE, None), "public", "v1"),
-        ((ARCHIVE, PAGE, AT), "reading-room", "v1"),
-        ((ARCHIVE, PAGE, AT), "public", "v2"),
+        (("another", PAGE, AT), "v1"),
+        ((ARCHIVE, PAGE + "/", AT), "v1"),
+        ((ARCHIVE, PAGE, Moment("20140103")), "v1"),
+        ((ARCHIVE, PAGE, Moment("201401")), "v1"),
+        ((ARCHIVE, PAGE, None), "v1"),
+        ((ARCHIVE, PAGE, AT), "v2"),
     ],
 )
 async def test_another_question_has_another_answer(
-    timed: TimedCache, question: tuple[str, str, Moment | None], scope: str, version: str
+    timed: TimedCache, question: tuple[str, str, Moment | None], version: str
 ) -> None:
     await timed.cache.remember(ARCHIVE, PAGE, AT, found())
     await timed.cache.remember_timemap("third", PAGE, [])
+    await timed.cache.written(PAGE)
     other = AnswerCache(timed.store, timed.clock, version)
 
-    assert await other.recall(*question, scope=scope) is None
+    assert await other.recall(*question) is None
     assert other.rejected == 0
 
 
@@ -161,6 +170,32 @@ async def test_equal_forms_of_a_url_and_of_a_time_share_an_answer(timed: TimedCa
     recalled = await timed.cache.recall(ARCHIVE, PAGE + "%C3", Moment("20140102030405123"))
 
     assert recalled is not None
+
+
+async def test_an_answer_with_neighbours_answers_every_time_between_them(
+    timed: TimedCache,
+) -> None:
+    prev, memento, following = (capture(f"{year}0601000000") for year in (2013, 2014, 2015))
+    answer = Closest(memento, "timegate", (), {"prev": prev, "next": following})
+    await timed.cache.remember(ARCHIVE, PAGE, AT, answer)
+    await timed.cache.written(PAGE)
+    timed.clock.advance(5)
+
+    recalled = [
+        await timed.cache.recall(ARCHIVE, PAGE, Moment(at))
+        for at in ("20130601000001", "2014", "20150531235959", "20150601000001")
+    ]
+
+    known = CachedAnswer(answer, fresh=True, age=5.0)
+    assert recalled == [known, known, known, None]
+
+
+async def test_a_no_answers_for_every_time(timed: TimedCache) -> None:
+    await timed.cache.remember(ARCHIVE, PAGE, AT, None)
+
+    assert await timed.cache.recall(ARCHIVE, PAGE, Moment("1999")) == CachedAnswer(
+        None, fresh=True, age=0.0
+    )
 
 
 async def test_a_timemap_answers_any_question_about_its_url(timed: TimedCache) -> None:
@@ -306,17 +341,20 @@ async def test_a_timemap_that_is_too_long_is_not_cached(timed: TimedCache) -> No
 
 
 async def test_a_url_is_removed_in_every_archive_scope_and_version(timed: TimedCache) -> None:
-    other = AnswerCache(timed.store, timed.clock, "v2")
+    other = AnswerCache(timed.store, timed.clock, "v2", restricted=[ARCHIVE])
     await timed.cache.remember(ARCHIVE, PAGE, AT, found())
-    await timed.cache.remember(ARCHIVE, PAGE, None, None)
     await timed.cache.remember_timemap("another", PAGE, [])
-    await other.remember(ARCHIVE, PAGE, AT, found(), scope="reading-room")
+    await other.remember(ARCHIVE, PAGE, AT, found())
     await other.remember(ARCHIVE, PAGE + "2", AT, found())
+    await timed.cache.written(PAGE)
+    await other.written(PAGE)
+    await timed.cache.remember(ARCHIVE, PAGE, None, None)
 
     forgotten = await timed.cache.forget(PAGE)
 
-    assert forgotten == 4
-    assert len(timed.store) == 1
+    assert forgotten == 3
+    assert await timed.cache.recall(ARCHIVE, PAGE, AT) is None
+    assert await timed.cache.recall(ARCHIVE, PAGE, None) is None
     assert await other.recall(ARCHIVE, PAGE + "2", AT) is not None
 
 
@@ -334,6 +372,7 @@ class Liar(MemoryStore):
 
 async def test_the_value_of_another_key_is_a_miss_and_counted(timed: TimedCache) -> None:
     await timed.cache.remember(ARCHIVE, PAGE, AT, found())
+    await timed.cache.written(PAGE)
     (key,) = timed.store._probation  # noqa: SLF001
     stored = timed.store.get_now(key)
     assert stored is not None
@@ -341,12 +380,13 @@ async def test_the_value_of_another_key_is_a_miss_and_counted(timed: TimedCache)
 
     assert await cache.recall(ARCHIVE, PAGE + "/other", AT) is None
     assert await cache.recall_timemap(ARCHIVE, PAGE) is None
-    assert cache.rejected == 3  # as an answer, as a TimeMap, as a TimeMap
+    assert cache.rejected == 2  # as a record, as a TimeMap
     assert await cache.recall(ARCHIVE, PAGE, AT) is not None
 
 
 async def test_keys_contain_no_urls(timed: TimedCache) -> None:
     await timed.cache.remember(ARCHIVE, PAGE, AT, found())
+    await timed.cache.written(PAGE)
 
     (key,) = timed.store._probation  # noqa: SLF001
 
@@ -354,11 +394,9 @@ async def test_keys_contain_no_urls(timed: TimedCache) -> None:
 
 
 @pytest.mark.parametrize("part", ["a/b", "/"])
-async def test_a_slash_in_version_or_scope_is_rejected(timed: TimedCache, part: str) -> None:
+async def test_a_slash_in_the_version_is_rejected(timed: TimedCache, part: str) -> None:
     with pytest.raises(ValueError, match="slash"):
         AnswerCache(timed.store, timed.clock, part)
-    with pytest.raises(ValueError, match="slash"):
-        await timed.cache.recall(ARCHIVE, PAGE, AT, scope=part)
 
 
 async def test_a_store_in_memory_answers_at_once_and_a_file_does_not(
@@ -384,7 +422,7 @@ async def test_timemaps_in_a_file_answer_questions_too(
     store = SqliteStore(tmp_path / "cache.db", clock=timed.clock)
     cache = AnswerCache(store, timed.clock, "v1")
     await cache.remember_timemap(ARCHIVE, PAGE, [capture("20140101000000")])
-    await store.flush()
+    await cache.written(PAGE)
 
     answers = await asyncio.gather(
         *(cache.recall(ARCHIVE, PAGE, Moment(str(year))) for year in range(2000, 2020))
@@ -393,7 +431,7 @@ async def test_timemaps_in_a_file_answer_questions_too(
     stamps = {answer.outcome.memento.stamp for answer in answers if answer and answer.outcome}
     assert len(answers) == 20
     assert stamps == {"20140101000000"}
-    assert await cache.forget(PAGE) == 1
+    assert await cache.forget(PAGE) == 2
     await store.close()
 
 
@@ -417,6 +455,7 @@ async def test_answers_of_a_restricted_archive_have_a_scope_of_their_own() -> No
     found = Closest(Memento("20160101000000", "http://x/1", page, "x"), "timegate")
 
     await scoped.remember("x", page, at, found)
+    await scoped.written(page)
 
     assert await scoped.recall("x", page, at) is not None
     assert await plain.recall("x", page, at) is None

@@ -25,7 +25,8 @@ ROOT = Path(__file__).parents[3]
 
 @asynccontextmanager
 async def opened(path: Path, limit: int = LIMIT) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(path, limit=limit)
+    # A busy machine may take long for a look-up.
+    store = SqliteStore(path, limit=limit, lookup_timeout=30.0)
     try:
         yield store
     finally:

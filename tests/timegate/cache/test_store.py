@@ -196,3 +196,48 @@ async def test_a_url_names_the_store_and_its_limit(tmp_path: Path) -> None:
 async def committed(store: Store) -> None:
     if isinstance(store, SqliteStore):
         await store.flush()
+
+
+def joined(key: str, stored: bytes | None, learned: bytes) -> bytes:
+    """Merge words: each once, in order."""
+    assert key.startswith("page")
+    return b" ".join(sorted({*(stored or b"").split(), *learned.split()}))
+
+
+async def test_a_value_is_merged_into_the_one_that_is_stored(store: Store) -> None:
+    assert await store.merge("page", b"b", joined, DAY)
+    assert await store.merge("page", b"a c", joined, DAY)
+
+    stored = await store.get("page")
+
+    assert stored is not None
+    assert stored.value == b"a b c"
+
+
+async def test_of_many_values_that_are_merged_at_once_none_is_lost(store: Store) -> None:
+    words = [f"{number:02}".encode() for number in range(8)]
+
+    kept = await asyncio.gather(*(store.merge("page", each, joined, DAY) for each in words))
+    stored = await store.get("page")
+
+    assert all(kept)
+    assert stored is not None
+    assert stored.value.split() == words
+
+
+async def test_an_expired_value_is_not_merged(store: Store, clock: Clock) -> None:
+    await store.merge("page", b"old", joined, 60)
+    clock.advance(61)
+    await store.merge("page", b"new", joined, 60)
+
+    stored = await store.get("page")
+
+    assert stored is not None
+    assert stored.value == b"new"
+
+
+async def test_a_value_that_is_too_large_is_not_merged(store: Store) -> None:
+    huge = bytes(64 << 20)
+
+    assert not await store.merge("page", huge, lambda _key, _stored, new: new, DAY)
+    assert await store.get("page") is None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from archives.adapters import KINDS
+from archives.kinds import KINDS
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.moment import Moment
 from tests.timegate.redis.lying_server import Command, LyingServer, bulk, lying_server

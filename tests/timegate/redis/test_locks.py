@@ -1,6 +1,7 @@
 """Locks in Redis: of all replicas, one asks an archive each question."""
 
 import asyncio
+import time
 
 import pytest
 
@@ -34,7 +35,7 @@ async def test_the_first_replica_asks_and_the_others_wait_until_it_is_done(
         waiting = not following.done()
         one.done(QUESTION)
 
-    assert (led, waiting) == (0.0, True)
+    assert (led, waiting) == (None, True)
     assert (following.result() or 0.0) > 0
 
 
@@ -49,7 +50,7 @@ async def test_other_questions_do_not_wait(client: RedisClient, question: Questi
 async def test_another_set_of_archives_does_not_wait(client: RedisClient) -> None:
     await Locks(client, "1").wait(QUESTION, UNLIMITED)
 
-    assert await Locks(client, "2").wait(QUESTION, UNLIMITED) == 0.0
+    assert await Locks(client, "2").wait(QUESTION, UNLIMITED) is None
 
 
 async def test_each_replica_asks_restricted_archives_for_itself(client: RedisClient) -> None:
@@ -86,17 +87,25 @@ async def test_the_lock_of_another_holder_is_not_released(
     holder = Locks(client, "1")
     await holder.wait(QUESTION, UNLIMITED)
     (name,) = locks(redis)
-    redis.say("SET", name, "of another", "PX", "1000")
+    value = f"another {int(time.time() * 1000) + 1000}"
+    redis.say("HSET", name, "a", value)
 
     holder.done(QUESTION)
     await client.read(name, "PTTL", name)
     await asyncio.sleep(0.05)
 
-    assert locks(redis) == [name]
+    assert value in redis.say("HGET", name, "a")
 
 
 @pytest.mark.parametrize(
-    "lie", [("SET", "x"), ("SET", "x", "PX", "9999999"), ("HSET", "a", "b")]
+    "lie",
+    [
+        ("SET", "x"),
+        ("SET", "x", "PX", "9999999"),
+        ("HSET", "b", "c"),
+        *(("HSET", "a", value) for value in ("", "x", "x 0", "x 99999999999999999", "x nan")),
+        ("SADD", "a"),
+    ],
 )
 async def test_a_foreign_value_in_place_of_a_lock_is_not_waited_for(
     client: RedisClient, redis: RedisServer, lie: tuple[str, ...]
@@ -110,7 +119,57 @@ async def test_a_foreign_value_in_place_of_a_lock_is_not_waited_for(
 
     waited = await Locks(client, "1").wait(QUESTION, UNLIMITED)
 
-    assert (waited or 0.0) > 0
+    assert waited is None
+    assert redis.say("TYPE", name) in {"+hash\r\n", "+none\r\n"}
+
+
+async def test_a_question_that_was_just_answered_is_looked_up_again(
+    client: RedisClient,
+) -> None:
+    one, other = Locks(client, "1"), Locks(client, "1")
+    await one.wait(QUESTION, UNLIMITED)
+    one.done(QUESTION)
+    await asyncio.sleep(0.05)
+
+    assert await other.wait(QUESTION, UNLIMITED) == 0.0
+
+
+async def test_the_locks_of_a_page_are_taken_and_released_together(
+    client: RedisClient, redis: RedisServer
+) -> None:
+    many: list[Question] = [(f"a{n}", "http://x/", None, "closest") for n in range(10)]
+    holder = Locks(client, "1")
+    await holder.wait(QUESTION, UNLIMITED)  # loads the script
+    before = redis.calls("evalsha")
+
+    await asyncio.gather(*(holder.wait(question, UNLIMITED) for question in many))
+    taken = redis.calls("evalsha")
+    for question in many:
+        holder.done(question)
+    while redis.calls("evalsha") == taken:  # noqa: ASYNC110 -- another process
+        await asyncio.sleep(0.01)
+
+    assert (taken - before, redis.calls("evalsha") - taken) == (1, 1)
+    assert "held" not in await standings(client, many)
+
+
+async def test_a_lock_that_is_no_longer_wanted_is_released(client: RedisClient) -> None:
+    one = Locks(client, "1")
+    async with asyncio.TaskGroup() as group:
+        asking = group.create_task(one.wait(QUESTION, UNLIMITED))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        asking.cancel()
+    await asyncio.sleep(0.05)
+
+    assert await Locks(client, "1").wait(QUESTION, UNLIMITED) in {None, 0.0}
+
+
+async def standings(client: RedisClient, questions: list[Question]) -> list[str]:
+    """Return how long another replica waits for each."""
+    other = Locks(client, "1")
+    waits = await asyncio.gather(*(other.wait(each, UNLIMITED) for each in questions))
+    return ["held" if wait else "free" for wait in waits]
 
 
 def locks(redis: RedisServer) -> list[str]:

@@ -17,13 +17,8 @@ from tests.scenario import entry
 from tests.timegate.upstream.windows import most_in_any_span
 from timegate.redis.address import parse_address
 from timegate.redis.client import RedisClient
-from timegate.redis.rate_limits import (
-    LONGEST_REST,
-    LocalFallback,
-    RedisRateLimiter,
-    RedisRateLimiters,
-    Sent,
-)
+from timegate.redis.rate_limits import LONGEST_REST, RedisRateLimiter, RedisRateLimiters
+from timegate.redis.rate_state import LocalFallback, Sent
 
 pytestmark = needs_redis
 

@@ -9,10 +9,10 @@ import pytest
 
 from tests.clock import Clock
 from tests.end_to_end.redis_servers import RedisServer, needs_redis, redis_server
-from timegate.cache.store import Unavailable
+from timegate.cache.store import RECENT, Unavailable
 from timegate.redis.address import parse_address
 from timegate.redis.client import RedisClient
-from timegate.redis.store import LARGEST, RECENT, RedisStore
+from timegate.redis.store import LARGEST, RedisStore
 from timegate.resolution.context import TimeBudget
 
 pytestmark = needs_redis
@@ -221,3 +221,73 @@ async def test_thousands_are_purged(client: RedisClient) -> None:
 
     assert await store.purge("a/") == 2500
     assert await store.get("b/1") is not None
+
+
+def joined(_: str, stored: bytes | None, learned: bytes) -> bytes:
+    return b" ".join(sorted({*(stored or b"").split(), *learned.split()}))
+
+
+async def test_values_that_two_replicas_merge_are_both_kept(client: RedisClient) -> None:
+    one, other = RedisStore(client), RedisStore(client)
+    await one.merge("page", b"a", joined, 60)
+    await other.merge("page", b"b", joined, 60)
+    await asyncio.gather(
+        one.merge("page", b"c", joined, 60), other.merge("page", b"d", joined, 60)
+    )
+
+    seen = await one.get("page", recent=False)
+
+    assert seen is not None
+    assert seen.value == b"a b c d"
+
+
+async def test_a_merge_takes_one_command_if_the_stored_value_is_known(
+    client: RedisClient, redis: RedisServer
+) -> None:
+    store = RedisStore(client)
+    await store.merge("page", b"a", joined, 60)
+    before = redis.commands()
+
+    await store.merge("page", b"b", joined, 60)
+
+    # The script, what it calls, and the two commands that count.
+    assert redis.commands() - before <= 5
+
+
+@pytest.mark.parametrize("harm", [("SET", "x"), ("LPUSH", "x")])
+async def test_a_value_of_another_program_is_replaced_by_a_merge(
+    client: RedisClient, redis: RedisServer, harm: tuple[str, str]
+) -> None:
+    command, value = harm
+    redis.say(command, "timegate:1:cache:page", value)
+    store = RedisStore(client)
+
+    assert await store.merge("page", b"a", joined, 60)
+    seen = await store.get("page", recent=False)
+
+    assert seen is not None
+    assert (seen.value, store.rejected) == (b"a", 1)
+
+
+async def test_a_merge_waits_until_redis_is_available_again(tmp_path: Path) -> None:
+    with redis_server(tmp_path / "redis") as server:
+        async with RedisClient(parse_address(server.url)) as client:
+            store = RedisStore(client, merge_time=60.0)
+            server.pause()
+            assert await store.get("other") is None
+            assert client.trouble
+            async with asyncio.TaskGroup() as group:
+                merging = group.create_task(store.merge("page", b"a", joined, 60))
+                await asyncio.sleep(0.2)
+                server.go_on()
+
+            assert merging.result()
+
+
+async def test_a_merge_gives_up_if_redis_stays_away(tmp_path: Path) -> None:
+    with redis_server(tmp_path / "redis") as server:
+        async with RedisClient(parse_address(server.url)) as client:
+            store = RedisStore(client, merge_time=0.1)
+            server.kill()
+
+            assert not await store.merge("page", b"a", joined, 60)

@@ -1,7 +1,7 @@
 """Hand-made resolutions for tests of verdicts and responses."""
 
-from archives.adapters import KINDS
 from archives.errors import ArchiveError, Unreachable
+from archives.kinds import KINDS
 from archives.model import (
     ArchiveEntry,
     Closest,

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from archives.model import Closest, Memento
 from archives.moment import Moment
+from archives.source import WantedCaptures
 from tests.clock import in_virtual_time
 from tests.scenario import NEVER, FakeArchive
 from timegate.resolution.coalescing import fixed
@@ -139,10 +140,10 @@ class Counting(FakeArchive):
     lists = 0
 
     async def mementos(
-        self, original: str, *, detailed: bool = False
+        self, original: str, *, detailed: bool = False, wanted: WantedCaptures | None = None
     ) -> AsyncGenerator[Sequence[Memento], None]:
         self.lists += 1
-        async for batch in super().mementos(original, detailed=detailed):
+        async for batch in super().mementos(original, detailed=detailed, wanted=wanted):
             yield batch
 
 

@@ -5,6 +5,7 @@ from collections import Counter
 from contextlib import suppress
 
 from archives.errors import Queued
+from archives.model import Closest
 from archives.moment import Moment
 from tests.clock import in_virtual_time
 from tests.scenario import FakeArchive, World
@@ -196,3 +197,69 @@ def test_after_a_cancelled_search_the_same_question_is_asked_again() -> None:
 
     assert resolution.memento is not None
     assert len(slow.asked) == 2
+
+
+# Requests for mementos
+
+VERIFIED = Preferences(wait=20.0, verify="head")
+
+
+def waiting_for_a_memento(searches: int, *full: str) -> tuple[FakeArchive, list[Counter[str]]]:
+    """Let searches wait for one memento; return what they wait for in the meantime."""
+    archive = FakeArchive("slow", 0.1, (STAMP,), hangs=True)
+    world = World(archive)
+    all_places = [FakePlaces(*full) for _ in range(searches)]
+
+    async def story() -> list[Counter[str]]:
+        async with world.coalescer, asyncio.TaskGroup() as group:
+            for places in all_places:
+                context = RequestContext(places=places)
+                group.create_task(world.resolve(QUERY, VERIFIED, context))
+            await asyncio.sleep(1.0)
+            waiting = [+places.waiting for places in all_places]
+        assert [+places.waiting for places in all_places] == [Counter()] * searches
+        assert all(places.entered == places.left for places in all_places)
+        return waiting
+
+    waiting = in_virtual_time(story())
+    return archive, waiting
+
+
+def test_each_search_that_waits_for_a_memento_has_a_place_of_its_own() -> None:
+    archive, waiting = waiting_for_a_memento(3)
+
+    assert len(archive.probed) == 1
+    assert waiting == [Counter(slow=1)] * 3
+
+
+def test_a_memento_that_was_delivered_before_needs_no_place() -> None:
+    world = World(FakeArchive("quick", 0.1, (STAMP,)))
+
+    async def story() -> Resolution:
+        async with world.coalescer:
+            await world.resolve(QUERY, VERIFIED)
+            world.memory.kept.clear()
+            await world.resolve(QUERY, Preferences())
+            full = RequestContext(places=FakePlaces("quick"))
+            return await world.resolve(QUERY, VERIFIED, full)
+
+    resolution = in_virtual_time(story())
+
+    assert [type(check.outcome) for check in resolution.checks] == [Closest]
+    assert len(world.archives["quick"].probed) == 1
+
+
+def test_a_memento_is_not_requested_without_a_free_place() -> None:
+    world = World(FakeArchive("a", 0.1, (STAMP,)))
+    places = FakePlaces()
+
+    async def story() -> Resolution:
+        async with world.coalescer:
+            await world.resolve(QUERY, Preferences())
+            places.full = ("a",)
+            return await world.resolve(QUERY, VERIFIED, RequestContext(places=places))
+
+    resolution = in_virtual_time(story())
+
+    assert [type(check.outcome) for check in resolution.checks] == [Queued]
+    assert world.archives["a"].probed == []

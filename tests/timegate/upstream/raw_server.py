@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
-from archives.adapters import KINDS
+from archives.kinds import KINDS
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.source import Fetcher
 from timegate.upstream.http_client import Timeouts

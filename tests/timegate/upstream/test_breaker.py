@@ -17,9 +17,10 @@ from archives.errors import (
 )
 from archives.source import Reply, Request
 from tests.clock import Clock, in_virtual_time
+from tests.timegate.upstream.guarded import breaking
 from tests.timegate.upstream.replies import FakeReply
 from timegate.resolution.model import Attempt
-from timegate.upstream.breaker import Breakers, Circuit, Outcome, breaking
+from timegate.upstream.breaker import Breakers, Circuit, Outcome
 
 REQUEST = Request("GET", "https://a.example/", "memento")
 
@@ -211,7 +212,7 @@ class Archive:
         (Misbehaved("a", "", "gibberish"), 5),
         (Refused("a", "", 503, None), 5),
         (FakeReply(500), 5),
-        (Refused("a", "", 429, 60), 9),
+        (Refused("a", "", 429, None), 9),
         (Refused("a", "", 403, None), 9),
         (FakeReply(200), 9),
         (FakeReply(404), 9),

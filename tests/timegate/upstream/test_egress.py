@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archives.adapters import KINDS
 from archives.errors import Misbehaved
+from archives.kinds import KINDS
 from archives.model import ArchiveEntry, Limits, Rate
 from timegate.upstream.egress import Egress, Endpoint, target
 

@@ -136,6 +136,7 @@ def test_the_connection_is_kept_as_the_head_says(head: bytes, *, kept: bool) -> 
         (b"HTTP/1.1 101 X\r\n\r\n", "answered with 101"),
         (b"HTTP/1.1 101 X\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\nx", "with 101"),
         (b"HTTP/1.1 200 OK\r\nX: a\0b\r\n\r\n", "NUL"),
+        (b"HTTP/1.1 302 Found\r\nLocation: /a\r\nLocation: /b\r\n\r\n", "two different"),
         (b"HTTP/1.1 200 OK\r\nX : a\r\n\r\n", "Invalid header token"),
         (b"HTTP/1.1 200 OK\r\nX: a\rb\r\n\r\n", "LF after header value"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n", "Duplicate"),

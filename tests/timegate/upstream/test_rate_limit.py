@@ -10,9 +10,10 @@ from archives.errors import ArchiveError, Queued, Refused, Resting
 from archives.model import Limits, Rate
 from archives.source import Fetcher, Purpose, Reply, Request
 from tests.clock import in_virtual_time
+from tests.timegate.upstream.guarded import rate_limited
 from tests.timegate.upstream.replies import FakeReply
 from tests.timegate.upstream.windows import most_beyond_the_bucket, most_in_any_span
-from timegate.upstream.rate_limit import LocalRateLimiter, RequestQueue, rate_limited
+from timegate.upstream.rate_limit import LocalRateLimiter, RequestQueue
 
 NEVER_MIND = Rate(requests=1e6, seconds=1, burst=1_000_000)
 

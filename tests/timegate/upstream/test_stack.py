@@ -17,10 +17,10 @@ from tests.timegate.upstream.raw_server import (
     silence,
 )
 from timegate.upstream.dns import AddressBook, BoundedResolver, SystemResolver
+from timegate.upstream.exchange_log import UpstreamExchange
 from timegate.upstream.http_client import Timeouts
 from timegate.upstream.stack import (
     UpstreamEnvironment,
-    UpstreamExchange,
     UpstreamSettings,
     open_fetchers,
 )
