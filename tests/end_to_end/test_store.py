@@ -1,0 +1,112 @@
+"""Figure 1 of the paper on duri and Memento: persist a resource, then retrieve it.
+
+With curl and memento-client as clients, and pywb as another reader of the same files.
+"""
+
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.request import urlopen
+
+from memento_client import MementoClient  # type: ignore[import-untyped]
+
+from tests.end_to_end.pywb import COLLECTION, running_pywb
+from tests.end_to_end.server import Running, serving
+
+TOKEN = "figure"  # noqa: S105 -- of a test
+PAGE = "http://example.org/figure"
+
+
+@contextmanager
+def a_store(folder: Path, *, killed: bool = False) -> Iterator[Running]:
+    digest = hashlib.sha256(TOKEN.encode()).hexdigest()
+    config = folder / "timegate.toml"
+    config.write_text(
+        "[archives]\nuse = []\n"
+        f'[[store]]\nid = "notes"\npath = "notes"\ntokens = ["sha256:{digest}"]\n'
+        'pwid = ["store.example.org"]\nfree_megabytes = 0\n'
+    )
+    with serving("--config", str(config), killed=killed) as running:
+        yield running
+
+
+def curl(*words: str) -> str:
+    program = shutil.which("curl")
+    assert program is not None
+    ended = subprocess.run(  # noqa: S603 -- our own words
+        [program, "-sS", *words], check=True, capture_output=True, text=True
+    )
+    return ended.stdout
+
+
+def persist(url: str, body: str, *headers: str) -> str:
+    """PUT *body* with curl; return the head of the response."""
+    fields = [f"Authorization: Bearer {TOKEN}", "Content-Type: text/plain", *headers]
+    words = [word for field in fields for word in ("-H", field)]
+    return curl("-D", "-", "-o", os.devnull, "-X", "PUT", "--data", body, *words, url)
+
+
+def value(head: str, name: str) -> str:
+    lines = (line.partition(": ") for line in head.splitlines())
+    return next(text for field, _, text in lines if field.lower() == name.lower())
+
+
+def test_figure_1_runs_as_it_is_drawn(tmp_path: Path) -> None:
+    with a_store(tmp_path) as server:
+        own = f"{server.url}/store/notes/resource"
+        # Left: persist. The state of the resource at a time becomes a memento, with a duri.
+        persist(own, "state 1", "Memento-Datetime: Wed, 01 Jan 2020 00:00:00 GMT")
+        head = persist(own, "state 2")
+        assert " 201 " in head
+        second = value(head, "Timegate-Datetime")
+        assert f"<duri:{second}:{own}>" in value(head, "Link")
+        # Right: retrieve it from the original, which is its own TimeGate.
+        past = "Accept-Datetime: Wed, 01 Jan 2020 00:00:00 GMT"
+        assert curl("-L", "-H", past, own) == "state 1"
+        assert curl(own) == "state 2"
+        assert curl("-L", f"{server.url}/duri:2020-01-01T00:00:00Z:{own}") == "state 1"
+        assert curl("-L", f"{server.url}/duri:{second}:{own}") == "state 2"
+
+
+def test_memento_client_negotiates_with_a_store(tmp_path: Path) -> None:
+    with a_store(tmp_path) as server:
+        own = f"{server.url}/store/notes/resource"
+        for year in (2018, 2019, 2020):
+            persist(own, f"{year}", f"Timegate-Datetime: {year}-06-01T00:00:00Z")
+        client = MementoClient(
+            timegate_uri=f"{server.url}/store/notes/", check_native_timegate=False
+        )
+        info = client.get_memento_info(own, datetime(2019, 7, 1, tzinfo=UTC))
+
+    closest = info["mementos"]["closest"]
+    assert closest["datetime"].year == 2019
+    assert closest["uri"] == [f"{server.url}/collections/notes/20190601000000/{own}"]
+
+
+def test_pywb_replays_the_files_of_a_store_that_was_killed(tmp_path: Path) -> None:
+    with a_store(tmp_path, killed=True) as server:
+        address = f"{server.url}/store/notes/{PAGE}"
+        persist(address, "the first", "Timegate-Datetime: 2019-01-01T00:00:00.5Z")
+        persist(address, "the second", "Timegate-Datetime: 2020-01-01T00:00:00Z")
+        persist(address, "the second", "Timegate-Datetime: 2021-01-01T00:00:00Z")
+        os.kill(server.pid, signal.SIGKILL)
+
+    def copy(archive: Path) -> None:
+        for file in (tmp_path / "notes").glob("*.warc.gz"):
+            shutil.copy(file, archive / file.name)
+
+    pywb = tmp_path / COLLECTION
+    pywb.mkdir()
+    with running_pywb("exact", pywb, copy) as other:
+        bodies = []
+        for year in (2019, 2020, 2021):
+            with urlopen(f"{other.url}{year}0101000000id_/{PAGE}") as reply:  # noqa: S310 -- loopback
+                bodies.append(reply.read().decode())
+
+    assert bodies == ["the first", "the second", "the second"]

@@ -1,0 +1,128 @@
+"""A Memento store: revisions of pages, written by those who have a token, in WARC files.
+
+A revision is immutable: its record is on disk before it is acknowledged, and nothing removes
+it. The folder of a store is a local collection (`timegate.collections`), which serves it.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
+
+from archives.warc_index.model import IndexRow
+
+Fields = tuple[tuple[str, str], ...]
+MEGABYTE: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    """The configuration of one store."""
+
+    id: str
+    path: Path
+    tokens: tuple[bytes, ...] = ()
+    """SHA-256 digests of the tokens that may write."""
+    largest_revision: int = 16 * MEGABYTE
+    """Octets of the body of one revision."""
+    quota: int | None = None
+    """Octets of all files of the store; None for no limit."""
+    writes_per_minute: int = 600
+    """Writes of one token."""
+    file_size: int = 1024 * MEGABYTE
+    """Octets after which the next record begins a new file."""
+    free: int = 512 * MEGABYTE
+    """Octets of the disk that stay free."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preconditions:
+    """``If-Match`` and ``If-None-Match`` of a write (RFC 9110 13.1), as they were sent."""
+
+    match: str | None = None
+    none_match: str | None = None
+
+    def allow(self, etag: str | None) -> bool:
+        """Whether the current revision has an *etag* with which the write may go on.
+
+        *etag* is None if there is no revision.
+        """
+        if self.match is not None and not _names(self.match, etag):
+            return False
+        return self.none_match is None or not _names(self.none_match, etag)
+
+
+def _names(condition: str, etag: str | None) -> bool:
+    """Whether *condition*, a list of entity tags or ``*``, names the revision *etag*."""
+    if etag is None:
+        return False
+    return condition.strip() == "*" or etag in (part.strip() for part in condition.split(","))
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A revision to be written."""
+
+    url: str
+    body: bytes
+    content_type: str
+    digest: bytes
+    """SHA-256 of the body."""
+    fields: Fields = ()
+    """Other header fields that describe the body."""
+    asserted: str | None = None
+    """The time that the writer asserts, as digits of UTC; None for the time of writing."""
+    preconditions: Preconditions = field(default_factory=Preconditions)
+
+
+class Written(NamedTuple):
+    """The result of a write."""
+
+    stamp: str
+    url: str
+    is_new: bool
+    """False if the instant held the same bytes already."""
+    is_revisit: bool = False
+    """Whether an earlier revision has the same bytes, to which the record refers."""
+
+
+class RevisionWriter(Protocol):
+    """Writes revisions of one store."""
+
+    @property
+    def settings(self) -> StoreSettings: ...
+
+    async def write(self, revision: Revision) -> Written:
+        """Return once the revision is on disk and served. Raises StoreError."""
+        ...
+
+
+class StoreError(Exception):
+    """A revision was not written. The message is for the client."""
+
+
+class Superseded(StoreError):
+    """A precondition does not hold; `current` is the current revision."""
+
+    def __init__(self, current: IndexRow | None) -> None:
+        super().__init__("the current revision is another one than the precondition allows")
+        self.current = current
+
+
+class InstantTaken(StoreError):
+    """The instant holds other bytes already."""
+
+    def __init__(self, row: IndexRow) -> None:
+        super().__init__("this instant holds other bytes already; a revision never changes")
+        self.row = row
+
+
+class StoreFull(StoreError):
+    """The quota or the disk is full."""
+
+
+class StoreUnwritable(StoreError):
+    """The disk does not take the record: it is read-only, or fails."""
+
+
+class StoreBusy(StoreError):
+    """Another process holds the lock of the store for too long, or the queue is full."""
