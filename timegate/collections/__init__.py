@@ -13,9 +13,9 @@ from archives.errors import ArchiveError
 from archives.model import Closest, Memento
 from archives.moment import Moment
 from archives.registry import Registry
-from archives.source import Source
+from archives.source import Source, WantedCaptures
 from archives.warc.replay import Replayer
-from archives.warc_index.model import IndexRow
+from archives.warc_index.model import IndexRow, is_asserted
 from timegate.observability.logs import Unforeseen
 from timegate.resolution.coalescing import Contained, Containment
 from timegate.resolution.context import RequestContext, TimeBudget
@@ -43,7 +43,9 @@ class CollectionAccess(Protocol):
         self, url: str, at: Moment | None
     ) -> Sequence[IndexRow]: ...
 
-    def captures_of(self, url: str) -> AsyncGenerator[Sequence[IndexRow], None]: ...
+    def captures_of(
+        self, url: str, wanted: WantedCaptures | None = None
+    ) -> AsyncGenerator[Sequence[IndexRow], None]: ...
 
     def captures_between(
         self, lower: str, upper: str
@@ -136,4 +138,7 @@ def address(base_url: str, collection: str, stamp: str, url: str, view: str = ""
 def memento_of(row: IndexRow, collection: str, base_url: str) -> Memento:
     """Return the memento of a row of the index."""
     uri = address(base_url, collection, row.stamp, row.url)
-    return Memento(row.stamp, uri, row.url, collection, row.status, row.mime, row.digest)
+    asserted = is_asserted(row.name)
+    return Memento(
+        row.stamp, uri, row.url, collection, row.status, row.mime, row.digest, asserted
+    )

@@ -94,7 +94,7 @@ class CollectionCdx:
 
     def _rows(self, query: CdxQuery) -> AsyncGenerator[Sequence[IndexRow], None]:
         if query.match == "exact":
-            return self._collection.captures_of(query.url)
+            return self._collection.captures_of(query.url, query.wanted)
         return self._collection.captures_between(*key_range(query.url, query.match))
 
     def _capture(self, row: IndexRow) -> FiledCapture:

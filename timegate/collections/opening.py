@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -73,10 +73,12 @@ async def open_collections(
     *,
     keep: bool,
     settings: "UpstreamSettings | None" = None,
+    written: Container[str] = (),
 ) -> AsyncIterator[LocalCollections]:
     """Open the collections of *registry*; with *keep*, new files in their folders are indexed.
 
-    *settings* are for collections whose files or index are remote. Raises BadConfig.
+    Those that are *written* by this server index what they write. *settings* are for
+    collections whose files or index are remote. Raises BadConfig.
     """
     entries = [entry for entry in registry.entries if is_local(entry)]
     async with AsyncExitStack() as stack:
@@ -87,8 +89,9 @@ async def open_collections(
             collection = _collection(entry, fetchers)
             if isinstance(collection, Collection):
                 await stack.enter_async_context(collection)
-                if keep and isinstance(collection.place, LocalFiles):
-                    updater = IndexUpdater(collection.place, _LOG.warning)
+                place = collection.place
+                if keep and isinstance(place, LocalFiles) and entry.id not in written:
+                    updater = IndexUpdater(place, _LOG.warning)
                     await stack.enter_async_context(_running(updater))
             opener = _file_opener(entry, fetchers, stack)
             replayer = Replayer(entry.id, collection, threads, opener, LOG)

@@ -33,6 +33,7 @@ from timegate.responses.archived_headers import (
     SANDBOX,
     Unsatisfiable,
     content_headers,
+    etag_of,
     has_etag,
     page_headers,
     prefixed_headers,
@@ -128,7 +129,7 @@ class CollectionReplay:
     async def _send(
         self, request: ClientRequest, path: ReplayPath, row: IndexRow
     ) -> Response | StreamingResponse:
-        etag = _etag(row)
+        etag = etag_of(row.digest)
         if row.status in (None, _OK) and has_etag(request, etag):
             return Response(304, {**self._memento_headers(path, row), **_etag_header(etag)})
         archived = await self._replayer.open(row, body=request.method != "HEAD")
@@ -261,12 +262,6 @@ def _replay_path(rest: str) -> ReplayPath:
         # PWID calls the bytes of a single file a part (V-1).
         query = replace(query, precision="part")
     return ReplayPath(stamp, view, header_safe(text), query)
-
-
-def _etag(row: IndexRow) -> str | None:
-    """Return the digest of the payload as an ETag, if it is known."""
-    digest = (row.digest or "").replace(":", "-")
-    return f'"{digest}"' if digest and header_safe(digest) == digest else None
 
 
 def _etag_header(etag: str | None) -> dict[str, str]:

@@ -11,14 +11,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from hashlib import sha1
 from tempfile import SpooledTemporaryFile
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
+from archives.addresses import downgrades, server_of
 from archives.diagnostics import Diagnosis, Malformed
 from archives.errors import Misbehaved
 from archives.formats.linkformat import resolved
 from archives.model import Memento
 from archives.moment import Moment
-from archives.negotiation import downgrades
 from archives.registry import Registry
 from archives.replay_links import read_link
 from archives.source import Fetcher, Reply, Request
@@ -149,14 +149,29 @@ async def beginning(copy: FoundCopy, fetch: Fetcher, most: int) -> tuple[Reply, 
     return reply, octets
 
 
+async def described(copy: FoundCopy, fetch: Fetcher) -> Reply:
+    """Return the archive's answer for *copy* without its bytes. Raises ArchiveError.
+
+    Some archives answer HEAD otherwise than GET: then GET is tried, and its body is not read.
+    """
+    try:
+        async with _checked(copy, fetch, "HEAD") as reply:
+            return reply
+    except Misbehaved:
+        async with _checked(copy, fetch) as reply:
+            return reply
+
+
 @asynccontextmanager
-async def _checked(copy: FoundCopy, fetch: Fetcher) -> AsyncIterator[Reply]:
+async def _checked(
+    copy: FoundCopy, fetch: Fetcher, method: Literal["GET", "HEAD"] = "GET"
+) -> AsyncIterator[Reply]:
     """Open the archive's answer with the bytes of *copy*. Raises ArchiveError."""
     if copy.raw is None:
         # A replayed page has rewritten links: it is not what was captured.
         why = "does not offer the bytes as they were captured"
         raise Misbehaved(copy.archive, copy.uri, why)
-    async with _opened(copy.raw, copy.archive, fetch) as reply:
+    async with _opened(copy.raw, copy.archive, fetch, method) as reply:
         why = mismatch(reply, copy.captured.digits)
         if why:
             raise Misbehaved(copy.archive, reply.url, why)
@@ -164,17 +179,21 @@ async def _checked(copy: FoundCopy, fetch: Fetcher) -> AsyncIterator[Reply]:
 
 
 @asynccontextmanager
-async def _opened(url: str, archive: str, fetch: Fetcher) -> AsyncIterator[Reply]:
+async def _opened(
+    url: str, archive: str, fetch: Fetcher, method: Literal["GET", "HEAD"]
+) -> AsyncIterator[Reply]:
     """Open *url* and follow redirects of the archive itself.
 
     An archived redirect has a Memento-Datetime: it is the copy, and is not followed.
     """
     for _ in range(_MOST_HOPS):
-        async with fetch(Request("GET", url, "memento")) as reply:
+        async with fetch(Request(method, url, "memento")) as reply:
             target = _redirect_target(reply)
             if target is None:
                 yield reply
                 return
+        if server_of(target) is None:
+            raise Misbehaved(archive, url, "redirects to an address whose host is ambiguous")
         if downgrades(url, target):
             raise Misbehaved(archive, url, "redirects from https to http")
         url = target
@@ -228,7 +247,7 @@ def archived_fields(copy: Fetched, registry: Registry) -> Fields | None:
     kind = stated_type(copy)
     if kind is not None:
         fields.setdefault("content-type", kind)
-    target = _target(copy, registry)
+    target = archived_target(copy.url, copy.status, copy.headers, registry)
     if target is not None:
         fields.setdefault("location", target)
     return [(name.title(), value) for name, value in fields.items()]
@@ -257,13 +276,18 @@ def _archived_headers(copy: Fetched) -> Iterator[tuple[str, str]]:
             yield name[1], value
 
 
-def _target(copy: Fetched, registry: Registry) -> str | None:
-    """Return the target of an archived redirect, which replay rewrote into a link to a copy."""
-    location = copy.headers.get("location")
-    if location is None or not 300 <= copy.status < 400:
+def archived_target(
+    url: str, status: int, headers: Mapping[str, str], registry: Registry
+) -> str | None:
+    """Return the target of an archived redirect, which replay rewrote into a link to a copy.
+
+    None if the answer of the archive at *url* is no redirect, or does not say where to.
+    """
+    location = headers.get("location")
+    if location is None or not 300 <= status < 400:
         return None
     try:
-        link = read_link(resolved(location.strip(), copy.url) or "", registry, Diagnosis())
+        link = read_link(resolved(location.strip(), url) or "", registry, Diagnosis())
     except Malformed:
         return None
     return link.uri if link.uri is not None and is_clean(link.uri) else None
@@ -282,3 +306,16 @@ async def archived_title(copy: FoundCopy, fetch: Fetcher) -> str | None:
     if archived_status(reply.status, reply.headers) != 200:
         return None
     return title_in(octets, reply.headers.get("content-type", ""))
+
+
+def is_page(copy: Fetched) -> bool:
+    """Whether *copy* is a page for people: HTML, and no error or redirect."""
+    kind = (stated_type(copy) or "").partition(";")[0].strip().lower()
+    return copy.archived_status == 200 and kind in ("text/html", "application/xhtml+xml")
+
+
+def page_title(copy: Fetched) -> str | None:
+    """Return the title of the page *copy*; None if it has none."""
+    octets = copy.body.read(_TITLE_WITHIN)
+    copy.body.seek(0)
+    return title_in(octets, stated_type(copy) or "")

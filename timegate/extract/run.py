@@ -3,22 +3,40 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, NamedTuple, ParamSpec, TypeVar
 
 from archives.errors import ArchiveError, Internal, Refused, Resting, place_of
 from archives.registry import Registry
 from archives.source import Fetcher
-from timegate.batch.model import Item, ItemResult
+from timegate.batch.model import BadInput, Item, ItemResult
 from timegate.extract.fetching import (
     LARGEST_COPY,
+    Fetched,
+    Fields,
     FoundCopy,
     archived_fields,
     copy_found,
+    copy_of,
     fetched,
+    is_page,
+    page_title,
 )
+from timegate.extract.journal import (
+    Entry,
+    ExtractionState,
+    FailedAttempt,
+    ItemOutcome,
+    RecordKind,
+    WrittenCopy,
+)
+from timegate.extract.saved_parts import PartsOf, SavedPart, SavedParts
 from timegate.extract.warc_file import WarcFile
 from timegate.observability.logs import Unforeseen
+from timegate.parts.composite import Part
 
+MOST_COPIES: Final = 1_000_000
+"""Copies in one file: 0.7 GB of memory."""
 MOST_ATTEMPTS: Final = 3
 """Copies of one reference that are tried, each in a different archive."""
 
@@ -26,18 +44,21 @@ MOST_ATTEMPTS: Final = 3
 class FailedArchives:
     """Archives that did not deliver the copy of a reference, and why. 300 octets each."""
 
-    def __init__(self) -> None:
+    def __init__(self, failures: Iterable[FailedAttempt] = ()) -> None:
+        """*failures* are those of a run that is continued."""
         self._troubles: dict[int, dict[str, str]] = {}
-        self._again: list[int] = []
+        for failure in failures:
+            self.add(failure)
 
-    def failed(self, item: Item, archive: str, why: str) -> bool:
-        """Record that *archive* failed; return whether another archive is to be tried."""
-        troubles = self._troubles.setdefault(item.position, {})
-        troubles[archive] = why
-        again = len(troubles) < MOST_ATTEMPTS
-        if again:
-            self._again.append(item.position)
-        return again
+    def add(self, failure: FailedAttempt) -> bool:
+        """Record that an archive failed; return whether another one is to be tried."""
+        troubles = self._troubles.setdefault(failure.position, {})
+        troubles[failure.archive] = failure.why
+        return len(troubles) < MOST_ATTEMPTS
+
+    def attempts(self, item: Item) -> int:
+        """Return how many archives have failed for *item*."""
+        return len(self._troubles.get(item.position, ()))
 
     def without(self, item: Item) -> frozenset[str]:
         """Return the archives to exclude when *item* is resolved again."""
@@ -48,10 +69,11 @@ class FailedArchives:
         troubles = self._troubles.get(item.position, {})
         return [f"{archive}: {why}" for archive, why in troubles.items()]
 
-    def again(self) -> Iterator[int]:
-        """Yield the positions of the items to resolve once more, and clear them."""
-        positions, self._again = sorted(self._again), []
-        yield from positions
+    def again(self, attempt: int) -> list[int]:
+        """Return the positions of the items to resolve once more after *attempt*, from 0."""
+        if attempt + 1 >= MOST_ATTEMPTS:
+            return []
+        return sorted(at for at, failed in self._troubles.items() if len(failed) > attempt)
 
 
 _LONGEST: Final = 300.0
@@ -106,7 +128,10 @@ def _wait_for(error: ArchiveError) -> float | None:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_LESS: Final = 1
 _UNAVAILABLE: Final = 4
+_PARTS_AT_ONCE: Final = 4
+"""Parts of one page that are fetched at the same time."""
 
 
 class Extracted(NamedTuple):
@@ -119,6 +144,8 @@ class Extracted(NamedTuple):
     """The verdict, or why there is no record."""
     code: int
     """As exit codes; 4 (unknown) for a copy that could not be fetched."""
+    parts: Mapping[str, int] | None = None
+    """How many parts the page has, and how many are saved; None if they were not wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,24 +161,37 @@ class Extraction:
     most: int = LARGEST_COPY
     choices: FailedArchives = field(default_factory=FailedArchives)
     """The failed attempts; the caller resolves the items in `again` once more."""
+    state: ExtractionState = field(default_factory=ExtractionState)
+    """What has been written, also by the run that is continued."""
+    parts: PartsOf | None = None
+    """Finds the parts of a page; None if only files are wanted."""
+    all_pages: bool = False
+    """Whether references that state no extent mean a page with its parts."""
     log: Callable[[str, Exception], None] = field(
         default_factory=lambda: Unforeseen("item-internal-error")
     )
-    _records: dict[tuple[str, str], "asyncio.Future[str]"] = field(default_factory=dict)
+    _records: dict[tuple[str, str], "asyncio.Future[WrittenCopy]"] = field(default_factory=dict)
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def complete(
-        self, results: Iterable[ItemResult], at_once: int, done: Callable[[Extracted], None]
+        self,
+        results: Iterable[ItemResult],
+        at_once: int,
+        done: Callable[[Extracted], None],
+        attempt: int = 0,
     ) -> None:
         """Process *results*; call *done* with the outcome of each.
 
-        Items for which another archive is to be tried are left to `choices`.
+        Items for which another archive is to be tried are left to `choices`; *attempt* is how
+        many archives have failed before. What the run that is continued did is not done again.
         """
         left = iter(results)
 
         async def work(results: Iterator[ItemResult]) -> None:
             for result in results:
-                extracted = await self._contained(result)
+                if len(self.state.copies) >= MOST_COPIES:
+                    raise BadInput(f"it leads to more than {MOST_COPIES:,} copies: split it")
+                extracted = await self._outcome(result, attempt)
                 if extracted is not None:
                     done(extracted)
 
@@ -159,41 +199,80 @@ class Extraction:
             for _ in range(at_once):
                 tasks.create_task(work(left))
 
-    async def _contained(self, result: ItemResult) -> Extracted | None:
+    async def _outcome(self, result: ItemResult, attempt: int) -> Extracted | None:
+        """Return the outcome of *result*; None if it belongs to another attempt."""
+        known = self.state.outcomes.get(result.item.position)
+        if known is not None:
+            kept = Extracted(result, known.record, known.why, known.code, known.parts)
+            return kept if known.attempt == attempt else None
+        if self.choices.attempts(result.item) > attempt:
+            return None
+        return await self._contained(result, attempt)
+
+    async def _contained(self, result: ItemResult, attempt: int) -> Extracted | None:
         """Extract *result*; an unforeseen exception affects only its own outcome.
 
         A disk that cannot be written concerns all results.
         """
         try:
-            return await self._extracted(result)
+            return await self._extracted(result, attempt)
         except OSError:
             raise
         except Exception as error:  # noqa: BLE001 -- the boundary around each item
             self.log("list", error)
             why = f"internal error of this program ({place_of(error)})"
-            return Extracted(result, None, why, _UNAVAILABLE)
+            return await self._settled(Extracted(result, None, why, _UNAVAILABLE), attempt)
 
-    async def _extracted(self, result: ItemResult) -> Extracted | None:
+    async def _settled(
+        self, extracted: Extracted, attempt: int, verdict: Callable[[], None] = lambda: None
+    ) -> Extracted:
+        """Write the *verdict* and the outcome together: a killed run has both, or none."""
+        result, record, why, code, parts = extracted
+        position = result.item.position
+        entry = ItemOutcome(position, attempt, record, why, code, result.pwid, parts)
+
+        def write() -> None:
+            verdict()
+            self._note(entry)
+
+        await self._in_turn(write)
+        return extracted
+
+    async def _extracted(self, result: ItemResult, attempt: int) -> Extracted | None:
         """Return the outcome of *result*; None if another archive is to be tried."""
         copy = copy_found(result)
         if copy is None:
-            return self._missing(result, result.why, result.code)
+            return await self._settled(self._missing(result, result.why, result.code), attempt)
         if self.strict and result.code:
-            return self._missing(result, f"less than asked: {result.why}", result.code)
+            less = f"less than asked: {result.why}"
+            return await self._settled(self._missing(result, less, result.code), attempt)
         try:
-            record = await self._record(copy)
+            written = await self._record(copy)
         except ArchiveError as error:
-            if self.choices.failed(result.item, copy.archive, error.why):
+            failure = FailedAttempt(result.item.position, copy.archive, error.why)
+            again = self.choices.add(failure)
+            await self._in_turn(self._note, failure)
+            if again:
                 return None
             why = "; ".join(self.choices.passed_over(result.item))
-            return Extracted(result, None, why, _UNAVAILABLE)
+            return await self._settled(Extracted(result, None, why, _UNAVAILABLE), attempt)
+        parts = await self._parts(result, copy)
         passed_over = self.choices.passed_over(result.item)
-        where = copy.raw or copy.uri
-        await self._write_record(self.warc.add_verdict, result, record, where, passed_over)
-        why = (
-            f"{result.why}; instead of {', '.join(passed_over)}" if passed_over else result.why
+        verdict = partial(
+            self.warc.add_verdict,
+            result,
+            written.record,
+            copy.raw or copy.uri,
+            passed_over,
+            None if parts is None else parts.described,
         )
-        return Extracted(result, record, why, result.code)
+        instead = [f"instead of {', '.join(passed_over)}"] if passed_over else []
+        words = [] if parts is None else [parts.words]
+        why = "; ".join([result.why, *words, *instead])
+        code = result.code if parts is None or parts.is_complete else max(result.code, _LESS)
+        counts = None if parts is None else parts.counts
+        extracted = Extracted(result, written.record, why, code, counts)
+        return await self._settled(extracted, attempt, verdict)
 
     def _missing(self, result: ItemResult, why: str, code: int) -> Extracted:
         """Return an outcome without record; unknown if copies exist that failed before."""
@@ -204,16 +283,54 @@ class Extraction:
             result, None, f"{'; '.join(passed_over)}; elsewhere: {why}", _UNAVAILABLE
         )
 
-    async def _record(self, copy: FoundCopy) -> str:
-        """Return the record of *copy*; write it unless another reference did before."""
+    async def _parts(self, result: ItemResult, copy: FoundCopy) -> SavedParts | None:
+        """Find and save the parts of a page; None if only the file is wanted."""
+        if self.parts is None or not _means_page(result, default=self.all_pages):
+            return None
+        try:
+            composite = await self.parts(copy)
+        except ArchiveError as error:
+            return SavedParts(failure=f"the parts are not known: {error.archive} {error.why}")
+        places = asyncio.Semaphore(_PARTS_AT_ONCE)
+
+        async def save(part: Part) -> SavedPart:
+            async with places:
+                return await self._part(part)
+
+        async with asyncio.TaskGroup() as tasks:
+            saved = [tasks.create_task(save(part)) for part in composite.parts]
+        return SavedParts(tuple(task.result() for task in saved), composite.unread)
+
+    async def _part(self, part: Part) -> SavedPart:
+        """Save *part*; a part that an archive does not deliver is only described."""
+        if part.memento is None or part.outcome not in ("found", "missing"):
+            return SavedPart(part)
+        copy = copy_of(part.memento, self.registry)
+        about = {"fetched": copy.raw or copy.uri, **SavedPart(part).described}
+        try:
+            written = await self._record(copy, about)
+        except ArchiveError as error:
+            return SavedPart(part, why=error.why)
+        return SavedPart(part, written.record)
+
+    async def _record(
+        self, copy: FoundCopy, about: Mapping[str, object] | None = None
+    ) -> WrittenCopy:
+        """Return the record of *copy*; write it unless another reference did before.
+
+        *about* is written with it: what it is a part of.
+        """
         key = (copy.archive, copy.uri)
+        earlier = self.state.copies.get(key)
+        if earlier is not None:
+            return earlier
         known = self._records.get(key)
         if known is not None:
             return await known
-        record: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        record: asyncio.Future[WrittenCopy] = asyncio.get_running_loop().create_future()
         self._records[key] = record
         try:
-            record.set_result(await self._written_after_waits(copy))
+            record.set_result(await self._written_after_waits(copy, about))
         except ArchiveError as error:
             record.set_exception(error)
         except OSError:
@@ -224,23 +341,71 @@ class Extraction:
             record.set_exception(Internal(copy.archive, copy.uri, error))
         return await record
 
-    async def _written_after_waits(self, copy: FoundCopy) -> str:
+    async def _written_after_waits(
+        self, copy: FoundCopy, about: Mapping[str, object] | None
+    ) -> WrittenCopy:
         """Write *copy*; if the archive asks us to wait, wait and try again."""
         while True:
             try:
-                return await self._written(copy)
+                return await self._written(copy, about)
             except ArchiveError as error:
                 if not await self.patience.waited(error):
                     raise
 
-    async def _written(self, copy: FoundCopy) -> str:
+    async def _written(
+        self, copy: FoundCopy, about: Mapping[str, object] | None
+    ) -> WrittenCopy:
         async with fetched(copy, self.fetchers[copy.archive], self.most) as content:
             fields = archived_fields(content, self.registry)
-            return await self._write_record(self.warc.add_copy, copy, content, fields)
 
-    async def _write_record(
+            def write() -> WrittenCopy:
+                written = self._write_copy(copy, content, fields)
+                if about is not None:
+                    self.warc.add_metadata(written.record, about)
+                self._note(written)
+                return written
+
+            return await self._in_turn(write)
+
+    def _write_copy(
+        self, copy: FoundCopy, content: Fetched, fields: Fields | None
+    ) -> WrittenCopy:
+        """Write *copy*, as a revisit if its payload is there already."""
+        first = self.state.payloads.get(content.digest)
+        page = is_page(content)
+        title = page_title(content) if page else None
+        kind: RecordKind
+        if fields is None:
+            kind, record = "resource", self.warc.add_copy(copy, content, None)
+        elif first is not None and content.length:
+            kind, record = "revisit", self.warc.add_revisit(copy, content, fields, first)
+        else:
+            kind, record = "response", self.warc.add_copy(copy, content, fields)
+        return WrittenCopy(
+            copy.archive,
+            copy.uri,
+            record,
+            kind,
+            copy.original,
+            str(copy.captured),
+            content.digest,
+            page,
+            title,
+        )
+
+    def _note(self, entry: Entry) -> None:
+        self.state.note(entry, self.warc.end)
+
+    async def _in_turn(
         self, write: Callable[P, T], *arguments: P.args, **options: P.kwargs
     ) -> T:
         """Write one record at a time, in a thread: a slow disk does not block fetching."""
         async with self._writing:
             return await asyncio.to_thread(write, *arguments, **options)
+
+
+def _means_page(result: ItemResult, *, default: bool) -> bool:
+    """Whether the reference means a page with its parts, and not the file alone."""
+    coverage = (result.report or {}).get("coverage")
+    asked = coverage.get("req") if isinstance(coverage, dict) else None
+    return default if not asked else asked != "part"

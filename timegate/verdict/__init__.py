@@ -6,11 +6,14 @@ as unknown, never as exact.
 
 from timegate.verdict.header import Member, Verdict, around_time, header, satisfies, written
 from timegate.verdict.members import (
+    asked_at,
     asked_time,
+    basis_of,
     delivers_raw,
     header_safe,
     location,
     raw_address,
+    safe_in_brackets,
     verdict,
 )
 from timegate.verdict.words import in_words
@@ -19,13 +22,16 @@ __all__ = [
     "Member",
     "Verdict",
     "around_time",
+    "asked_at",
     "asked_time",
+    "basis_of",
     "delivers_raw",
     "header",
     "header_safe",
     "in_words",
     "location",
     "raw_address",
+    "safe_in_brackets",
     "satisfies",
     "verdict",
     "written",

@@ -58,6 +58,10 @@ class Verdict:
     sources: Member | None = None
     negotiation: Member | None = None
     syntax: Member | None = None
+    parts: Member | None = None
+    """None, as the two below, if the parts of the page were not looked for."""
+    spread: Member | None = None
+    coherence: Member | None = None
 
     def members(self) -> Iterator[tuple[str, Member | None]]:
         """Yield every member with its name, in the order of X-3."""
@@ -66,6 +70,8 @@ class Verdict:
 
 _NAMES: Final = tuple(each.name for each in fields(Verdict))
 _VALUES: Final = attrgetter(*_NAMES)
+OF_PARTS: Final = ("parts", "spread", "coherence")
+"""The members that are there only if the parts of the page were looked for."""
 
 
 def matched(
@@ -132,8 +138,10 @@ _TOKEN_PARAMETERS: Final = {
     "granularity": ("req", "got"),
     "coverage": ("req", "got"),
     "uri": ("rule",),
+    "parts": ("read",),
 }
 """Parameters with a closed vocabulary are Tokens; all others are Strings or Integers."""
+_INTEGER: Final = re.compile(r"[0-9]{1,15}")
 _TOKEN: Final = re.compile(r"[A-Za-z*][A-Za-z0-9:/!#$%&'*+.^_`|~-]{0,63}")
 _PRINTABLE: Final = "".join(map(chr, range(0x20, 0x7F)))
 
@@ -171,7 +179,14 @@ def _member(name: str, value: str, params: tuple[tuple[str, Parameter], ...]) ->
         for key, parameter in params
         if (item := _item(parameter, name, key)) is not None
     ]
-    return f"{name}={value}{''.join(parameters)}"
+    return f"{name}={_value(value)}{''.join(parameters)}"
+
+
+def _value(value: str) -> str:
+    """Write a Token, an Integer or a String."""
+    if _TOKEN.fullmatch(value) or _INTEGER.fullmatch(value):
+        return value
+    return f'"{value}"'
 
 
 def _item(value: Parameter, member: str, name: str) -> str | None:

@@ -16,6 +16,7 @@ from archives.surt import surt
 from timegate.resolution.model import Attempt, Query, Resolution, Syntax
 from timegate.resolution.query import STRIPPED_FRAGMENT, STRIPPED_USER
 from timegate.verdict.header import Member, Parameter, Verdict, matched, plain
+from timegate.verdict.parts import part_members
 
 _LONGEST_DOUBT: Final = 300
 _SECOND: Final = 14
@@ -24,17 +25,28 @@ _DAY: Final = 8
 
 def asked_time(query: Query, memento: Memento, entry: ArchiveEntry | None) -> Member:
     """Return whether the capture lies in the interval asked for, before or after it."""
-    at, stamp = query.at, memento.stamp
-    got = str(memento.captured)
-    basis = "minted" if query.minted else ""
-    if at is None:
-        live = "not-tried" if _is_undated(query) else ""
-        return Member("latest", {"got": got, "basis": basis, "live": live})
+    basis = basis_of(memento, minted=query.minted)
+    if query.at is not None:
+        return asked_at(query.at, memento, entry, basis)
+    live = "not-tried" if _is_undated(query) else ""
+    return Member("latest", {"got": str(memento.captured), "basis": basis, "live": live})
+
+
+def basis_of(memento: Memento, *, minted: bool = False) -> str:
+    """Return what the time of the capture rests on, if not on the clock of the archive."""
+    return "asserted" if memento.is_asserted else "minted" if minted else ""
+
+
+def asked_at(
+    at: Moment, memento: Memento, entry: ArchiveEntry | None, basis: str = ""
+) -> Member:
+    """Return whether the capture lies in the interval *at*, before or after it."""
+    stamp = memento.stamp
     params: dict[str, Parameter] = {
         # As stated: .5 and .500 are different statements (T-2), but the same instant.
         "req": at.start if len(at.digits) < _SECOND else str(at),
         "until": "" if len(at.digits) == _SECOND else at.end,
-        "got": got,
+        "got": str(memento.captured),
         "delta": int(at.distance(second_of(stamp)).total_seconds()),
         "basis": basis,
     }
@@ -179,6 +191,9 @@ _RAW_ADDRESS: Final = re.compile(r"/[0-9]{4,23}id_/")
 _SAFE_IN_BRACKETS: Final = "".join(
     c for c in map(chr, range(0x21, 0x7F)) if c not in '<>"\\^`{|}'
 )
+_UNSAFE: Final = bytes(
+    c for c in range(0x80) if c < 0x21 or c == 0x7F or chr(c) in '<>"\\^`{|}'
+)
 _SAFE: Final = re.compile(r"[!#-;=?-\[\]_a-z~]*+")
 _PAGES: Final = ("page", "webpage")
 """The text of draft-08 calls a page ``webpage`` (V-7)."""
@@ -241,6 +256,14 @@ def header_safe(uri: str) -> str:
     """Return *uri*, quoted so that it is safe in angle brackets and in one line (L-6, R-8)."""
     # Nearly all are safe as they are; quoting takes five times as long as checking that.
     return uri if _SAFE.fullmatch(uri) else quote(uri, safe=_SAFE_IN_BRACKETS, errors="replace")
+
+
+def safe_in_brackets(uris: list[str]) -> list[str]:
+    """Return *uris* as `header_safe` does; a thousand at once take a tenth of the time."""
+    text = "".join(uris)
+    if text.isascii() and len(text.encode().translate(None, _UNSAFE)) == len(text):
+        return uris
+    return [header_safe(uri) for uri in uris]
 
 
 def content(shown: View, status: int | None) -> Member:
@@ -470,6 +493,8 @@ def verdict(resolution: Resolution, registry: Registry) -> Verdict:
     uri = uri_member(query, best, memento)
     shown = view(query, memento, entry)
     extent = coverage(query.precision, shown, archive)
+    if resolution.extent is not None:
+        extent = _coverage(query.precision, resolution.extent, archive.value)
     if query.selection:
         extent = unapplied(query.selection, extent)
     match = matched(archive, time, grain, extent, uri)
@@ -493,6 +518,7 @@ def verdict(resolution: Resolution, registry: Registry) -> Verdict:
         sources=sources(resolution),
         negotiation=negotiation(query, best.outcome),
         syntax=syntax,
+        **({} if resolution.parts is None else part_members(resolution.parts)),
     )
 
 
@@ -505,7 +531,7 @@ def is_unverified(resolution: Resolution, found: Closest) -> bool:
     TimeGates are quick and only promise: there, ``evidence`` qualifies ``match``.
     """
     query, preferences = resolution.query, resolution.preferences
-    claims = query.identifier is not None or preferences.verify == "head"
+    claims = query.identifier is not None or preferences.verify in ("head", "page")
     return claims and found.evidence == "promised"
 
 

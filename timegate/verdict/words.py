@@ -4,9 +4,30 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
 from timegate.resolution.model import WantedStatus
+from timegate.text import duration
 from timegate.verdict.header import Member, Verdict
+from timegate.verdict.parts import (
+    Explanation,
+    Tone,
+    explain_coherence,
+    explain_parts,
+    explain_spread,
+    remarks_on_parts,
+)
 
-_UNITS: Final = (("year", 31_556_952), ("day", 86_400), ("hour", 3_600), ("minute", 60))
+__all__ = [
+    "GRADES",
+    "Grade",
+    "Point",
+    "Tone",
+    "archived_status",
+    "duration",
+    "explained",
+    "grade",
+    "in_words",
+    "is_beyond_doubt",
+]
+
 _TIME_PHRASES: Final = {
     "exact": "at exactly the requested time",
     "within": "within the requested time",
@@ -50,14 +71,6 @@ def in_words(verdict: Verdict) -> str:
     return "; ".join(filter(None, (facts, *_remarks(verdict))))
 
 
-def duration(seconds: int) -> str:
-    """Return *seconds*, rounded to the largest unit of which there are at least two."""
-    for name, unit in _UNITS:
-        if seconds >= 2 * unit:
-            return f"{round(seconds / unit)} {name}s"
-    return "1 second" if seconds == 1 else f"{seconds} seconds"
-
-
 def _facts(verdict: Verdict) -> Iterator[str]:
     if verdict.time:
         yield _time(verdict.time)
@@ -95,6 +108,7 @@ def _remarks(verdict: Verdict) -> Iterator[str]:
         yield _extent(verdict.coverage)
     if verdict.content and verdict.content["status"]:
         yield f"the archived response has status {verdict.content['status']}"
+    yield from remarks_on_parts(verdict)
     if verdict.sources:
         yield from _remarks_on_sources(verdict.sources)
     if verdict.syntax and verdict.syntax.value == "repaired":
@@ -124,6 +138,8 @@ def _remarks_on_time(time: Member) -> Iterator[str]:
         yield f"doubtful: {time['doubt']}"
     if time["basis"] == "minted":
         yield "the time is only the day on which the identifier was minted"
+    if time["basis"] == "asserted":
+        yield "the time of the copy is what its writer asserted"
 
 
 def _remarks_on_sources(sources: Member) -> Iterator[str]:
@@ -136,9 +152,6 @@ def _remarks_on_sources(sources: Member) -> Iterator[str]:
         yield "the requested archive was not queried"
     if sources["variants"]:
         yield "not every archive was queried for variants of the URL"
-
-
-Tone = Literal["good", "fair", "poor"]
 
 
 class Point(NamedTuple):
@@ -165,7 +178,7 @@ _DISTANCES: Final[tuple[tuple[int, Distance], ...]] = (
     (0, "none"),
     (1, "second"),
     (86_400, "day"),
-    (8 * 86_400, "days"),
+    (14 * 86_400, "days"),
     (60 * 86_400, "weeks"),
     (365 * 86_400, "months"),
 )
@@ -180,7 +193,7 @@ GRADES: Final[Mapping[tuple[str, Distance], Grade]] = {
     ("approximate", "days"): Grade("fair", "Near: some days away"),
     ("approximate", "weeks"): Grade("fair", "Some weeks away"),
     ("approximate", "months"): Grade("poor", "Months away: the page may have changed"),
-    ("approximate", "years"): Grade("poor", "Years away: probably another page"),
+    ("approximate", "years"): Grade("poor", "More than a year away: probably another page"),
     ("approximate", "unknown"): Grade("poor", "A copy of unknown time"),
     ("substitute", "none"): Grade("fair", _ELSEWHERE, meets=True),
     ("substitute", "second"): Grade("fair", f"{_ELSEWHERE}, one second away"),
@@ -188,7 +201,9 @@ GRADES: Final[Mapping[tuple[str, Distance], Grade]] = {
     ("substitute", "days"): Grade("fair", f"{_ELSEWHERE}, some days away"),
     ("substitute", "weeks"): Grade("fair", f"{_ELSEWHERE}, some weeks away"),
     ("substitute", "months"): Grade("poor", f"{_ELSEWHERE}, months away"),
-    ("substitute", "years"): Grade("poor", f"{_ELSEWHERE}, years away: probably another page"),
+    ("substitute", "years"): Grade(
+        "poor", f"{_ELSEWHERE}, more than a year away: probably another page"
+    ),
     ("substitute", "unknown"): Grade("poor", f"{_ELSEWHERE}, of unknown time"),
     ("none", "none"): Grade("poor", "No copy was found"),
 }
@@ -267,13 +282,12 @@ def explained(verdict: Verdict) -> Iterator[Point]:
             yield Point(topic, *explanation)
 
 
-_Explanation = tuple[Tone, str] | None
-
-
-def _explain_time(time: Member) -> _Explanation:
-    got = f"The copy was captured {time['got']}"
+def _explain_time(time: Member) -> Explanation:
+    is_asserted = time["basis"] == "asserted"
+    event = "is, as its writer asserted, of" if is_asserted else "was captured"
+    got = f"The copy {event} {time['got']}"
     doubt = f" The date is doubtful: {time['doubt']}." if time["doubt"] else ""
-    good: Tone = "fair" if doubt else "good"
+    good: Tone = "fair" if doubt or is_asserted else "good"
     if time.value == "latest":
         basis = "; no time was requested, so this is the newest known copy"
         return good, f"{got}{basis}.{doubt}"
@@ -286,9 +300,9 @@ def _explain_time(time: Member) -> _Explanation:
     return "fair", f"Requested: {asked}. {got}, {_away(time)}.{doubt}"
 
 
-def _explain_archive(archive: Member) -> _Explanation:
+def _explain_archive(archive: Member) -> Explanation:
     asked, got = archive["req"], archive["got"]
-    sentences: Mapping[str, _Explanation] = {
+    sentences: Mapping[str, Explanation] = {
         "any": ("good", f"No archive was requested. Found in {got}."),
         "same": ("good", f"Found in the requested archive, {asked}."),
         "alias": ("good", f"Found in the requested archive, {asked}, which is {got}."),
@@ -313,10 +327,10 @@ _RULE_SENTENCES: Final = {
 }
 
 
-def _explain_uri(uri: Member) -> _Explanation:
+def _explain_uri(uri: Member) -> Explanation:
     rule = _RULE_SENTENCES.get(str(uri["rule"]), "")
     got = f" The copy is of {uri['got']}." if uri["got"] else ""
-    sentences: Mapping[str, _Explanation] = {
+    sentences: Mapping[str, Explanation] = {
         "same": ("good", "The URL is the requested one."),
         "normalized": ("good", f"The URL is the requested one in another spelling: {rule}."),
         "variant": ("fair", f"The URL is a variant of the requested one: {rule}.{got}"),
@@ -326,9 +340,9 @@ def _explain_uri(uri: Member) -> _Explanation:
     return sentences.get(uri.value)
 
 
-def _explain_granularity(grain: Member) -> _Explanation:
+def _explain_granularity(grain: Member) -> Explanation:
     asked, got = grain["req"], grain["got"]
-    sentences: Mapping[str, _Explanation] = {
+    sentences: Mapping[str, Explanation] = {
         "truncated": ("fair", f"Requested to the {asked}, but dated only to the {got}."),
         "coarser": ("fair", f"Requested to the {asked}, but dated only to the {got}."),
         "padded": ("fair", f"Dated to the {got}; the zeros after it may be padding."),
@@ -336,7 +350,7 @@ def _explain_granularity(grain: Member) -> _Explanation:
     return sentences.get(grain.value)
 
 
-def _explain_coverage(coverage: Member) -> _Explanation:
+def _explain_coverage(coverage: Member) -> Explanation:
     if coverage.value not in ("degraded", "ignored"):
         return None
     if _is_selection(coverage):
@@ -345,17 +359,17 @@ def _explain_coverage(coverage: Member) -> _Explanation:
     return "fair", f"A {coverage['req']} was requested, but this is a {coverage['got']}."
 
 
-def _explain_content(content: Member) -> _Explanation:
+def _explain_content(content: Member) -> Explanation:
     if content["status"]:
         return "fair", f"The archived response has status {content['status']}."
-    sentences: Mapping[str, _Explanation] = {
+    sentences: Mapping[str, Explanation] = {
         "raw": ("good", "These are the original bytes."),
         "rewritten": ("good", "The archive replays the page with rewritten links."),
     }
     return sentences.get(content.value)
 
 
-def _explain_sources(sources: Member) -> _Explanation:
+def _explain_sources(sources: Member) -> Explanation:
     asked, failed = sources["asked"], int(sources["failed"] or 0)
     unasked = " The requested archive was not queried." if sources["unasked"] else ""
     if not asked:
@@ -370,7 +384,7 @@ def _explain_sources(sources: Member) -> _Explanation:
     return ("good" if good else "fair"), f"{sentence}{unasked}"
 
 
-def _explain_syntax(syntax: Member) -> _Explanation:
+def _explain_syntax(syntax: Member) -> Explanation:
     if syntax.value == "strict":
         return None
     diagnostics = f" ({syntax['diag']})" if syntax["diag"] else ""
@@ -379,12 +393,12 @@ def _explain_syntax(syntax: Member) -> _Explanation:
     return "fair", f"The reference was malformed and was repaired{diagnostics}."
 
 
-def _explain_evidence(evidence: Member) -> _Explanation:
+def _explain_evidence(evidence: Member) -> Explanation:
     if evidence["failed"]:
         why = f"The copy was not delivered when this was checked: {evidence['failed']}."
         return "poor", f"The archive names this copy. {why}"
     view = " in its raw view" if evidence["view"] == "raw" else ""
-    sentences: Mapping[str, _Explanation] = {
+    sentences: Mapping[str, Explanation] = {
         "promised": ("fair", "The archive names this copy; it was not checked."),
         "delivered": ("good", f"The archive delivered this copy{view} when it was checked."),
         "held": ("good", "The copy was read from a collection of this server."),
@@ -392,7 +406,7 @@ def _explain_evidence(evidence: Member) -> _Explanation:
     return sentences.get(evidence.value)
 
 
-_EXPLANATIONS: Final[Mapping[str, tuple[str, Callable[[Member], _Explanation]]]] = {
+_EXPLANATIONS: Final[Mapping[str, tuple[str, Callable[[Member], Explanation]]]] = {
     "time": ("Time", _explain_time),
     "archive": ("Archive", _explain_archive),
     "uri": ("URL", _explain_uri),
@@ -400,6 +414,9 @@ _EXPLANATIONS: Final[Mapping[str, tuple[str, Callable[[Member], _Explanation]]]]
     "coverage": ("Extent", _explain_coverage),
     "content": ("Content", _explain_content),
     "evidence": ("Evidence", _explain_evidence),
+    "parts": ("Parts", explain_parts),
+    "spread": ("Times of the parts", explain_spread),
+    "coherence": ("Coherence", explain_coherence),
     "sources": ("Sources", _explain_sources),
     "syntax": ("Reference", _explain_syntax),
 }

@@ -12,15 +12,20 @@ from archives.errors import ArchiveError
 from archives.model import ArchiveEntry, Closest
 from archives.moment import Moment, second_of
 from archives.registry import Registry
+from archives.source import WantedCaptures
 from archives.surt import surt
 from archives.warc.captures import Capture, captures_in
 from archives.warc.records import stamp_of
 from archives.warc_index.model import IndexRow
 from tests.fakes import an_entry
 from tests.scenario import World
-from tests.timegate.endpoints.served import Site, dispatch_to, resolve_of
+from tests.timegate.endpoints.served import Site, answer_pages, dispatch_to
 from timegate.collections import CollectionResolver, OpenCollection
+from timegate.collections.extents import HeldExtents
+from timegate.endpoints.collection_extents import CollectionPages
 from timegate.endpoints.collections import Collections
+from timegate.endpoints.pwid_resolver import PwidResolver
+from timegate.endpoints.resolve import Resolve
 from timegate.responses.answers import Answers
 from timegate.server.listener import listening
 
@@ -69,7 +74,10 @@ class FakeCollection:
         after = [row for row in rows if row.stamp > found.stamp]
         return [found, *rows[:1], *before[-1:], *after[:1], *rows[-1:]]
 
-    async def captures_of(self, url: str) -> AsyncGenerator[Sequence[IndexRow], None]:
+    async def captures_of(
+        self, url: str, wanted: WantedCaptures | None = None
+    ) -> AsyncGenerator[Sequence[IndexRow], None]:
+        del wanted
         self.lists += 1
         for row in sorted(self._of(url), key=lambda row: row.stamp):
             yield [row]
@@ -121,12 +129,13 @@ def indexed_files(folder: Path, files: Mapping[str, bytes]) -> FakeCollection:
     return FakeCollection([row for name in files for row in rows_in(folder / name)])
 
 
-def entry_of(base: str = BASE) -> ArchiveEntry:
+def entry_of(base: str = BASE, path: str | None = None) -> ArchiveEntry:
     return an_entry(
         "warc",
         id=ID,
         name="My own",
-        pwid=("mine.example",),
+        path=path,
+        pwid=("mine.example", "~mywa"),
         hosts=("gate.example",),
         replay=f"{base}/collections/{ID}/{{time14}}/{{uri}}",
         raw=f"{base}/collections/{ID}/{{time14}}id_/{{uri}}",
@@ -143,19 +152,27 @@ class HeldSource(WarcArchive):
 
 @asynccontextmanager
 async def serving_collection(
-    collection: FakeCollection, *unserved: ArchiveEntry
+    collection: FakeCollection,
+    *unserved: ArchiveEntry,
+    path: str | None = None,
+    shown: CollectionPages | None = None,
 ) -> AsyncIterator[Site]:
-    """Serve *collection*; *unserved* archives are only known."""
-    entry = entry_of()
+    """Serve *collection*, whose files are in *path*; *unserved* archives are only known."""
+    entry = entry_of(path=path)
     registry = Registry([entry, *unserved])
     source = WarcArchive(entry, collection)
     with ThreadPoolExecutor(2) as threads:
         holding = OpenCollection.of(collection, source, threads)
-        collections = Collections([holding], registry, BASE)
+        collections = Collections([holding], registry, BASE, shown=shown)
         answers = Answers(CollectionResolver(HeldSource(entry, collection)), registry, BASE)
+        held = HeldExtents([holding], registry, BASE)
+        resolve = Resolve(answers, registry, answer_pages(answers, registry), held)
         dispatch = dispatch_to(
-            resolve_of(answers, registry),
-            exact={"/collections": collections.overview},
+            resolve,
+            exact={
+                "/collections": collections.overview,
+                "/pwid": PwidResolver(resolve, registry, BASE),
+            },
             prefixes={"/collections/": collections},
         )
         async with listening(dispatch, "127.0.0.1", 0) as port:

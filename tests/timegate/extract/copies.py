@@ -11,13 +11,14 @@ DATED = {"Memento-Datetime": "Fri, 22 Jan 2016 11:20:29 GMT"}
 COPY = FoundCopy("test", URI, RAW, PAGE, Moment("20160122112029"))
 
 
-def a_result(
+def a_result(  # noqa: PLR0913 -- one parameter for each member
     uri: str | None = URI,
     raw: str | None = RAW,
     *,
     code: Code = 0,
     got: str | None = None,
     archive: str = "test",
+    position: int = 0,
 ) -> ItemResult:
     found = {"uri": uri, "raw": raw, "datetime": "2016-01-22T11:20:29Z", "archive": archive}
     report: dict[str, object] = {
@@ -26,4 +27,4 @@ def a_result(
         "memento": found if uri else None,
         "cite": {"pwid": "urn:pwid:x"},
     }
-    return ItemResult(Item(0, PAGE, (PAGE,)), "exact", code, True, None, "words", report)  # noqa: FBT003
+    return ItemResult(Item(position, PAGE, (PAGE,)), "exact", code, True, None, "words", report)  # noqa: FBT003

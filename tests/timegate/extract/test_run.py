@@ -1,6 +1,7 @@
 """From results to a WARC that other programs can read."""
 
 import json
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from archives.warc.captures import captures_in
 from tests.fakes import Canned, FakeFetcher
 from tests.timegate.extract.copies import DATED, PAGE, RAW, URI, a_result
 from timegate.batch.model import ItemResult
+from timegate.extract.journal import ExtractionState
 from timegate.extract.run import ArchiveWaits, Extracted, Extraction, FailedArchives
 from timegate.extract.warc_file import WarcFile
 
@@ -49,7 +51,6 @@ async def extracted(
     with WarcFile(path, {"software": "test"}) as warc:
         extraction = Extraction({"test": fetch}, load_known(), warc, strict=strict)
         await extraction.complete(results, 2, outcomes.append)
-        warc.finish()
     return outcomes, fetch
 
 
@@ -115,7 +116,9 @@ async def test_our_own_reader_finds_the_copy_and_nothing_else(
 
 
 async def test_a_copy_of_two_references_is_fetched_once(tmp_path: Path) -> None:
-    outcomes, fetch = await extracted(tmp_path / "a.warc", ANSWER, a_result(), a_result())
+    outcomes, fetch = await extracted(
+        tmp_path / "a.warc", ANSWER, a_result(), a_result(position=1)
+    )
 
     assert fetch.lines == [f"GET {RAW}"]
     assert len({outcome.record for outcome in outcomes}) == 1
@@ -131,9 +134,8 @@ async def tried(path: Path, *rounds: ItemResult) -> tuple[list[Extracted], Faile
     outcomes: list[Extracted] = []
     with WarcFile(path, {}) as warc:
         extraction = Extraction(fetchers, load_known(), warc)
-        for result in rounds:
-            await extraction.complete([result], 1, outcomes.append)
-        warc.finish()
+        for attempt, result in enumerate(rounds):
+            await extraction.complete([result], 1, outcomes.append, attempt)
     return outcomes, extraction.choices
 
 
@@ -141,8 +143,8 @@ async def test_if_the_bytes_cannot_be_fetched_another_archive_is_tried(tmp_path:
     outcomes, choices = await tried(tmp_path / "a.warc", a_result(archive="bad"))
 
     assert outcomes == []
-    assert list(choices.again()) == [0]
-    assert list(choices.again()) == []
+    assert choices.again(0) == [0]
+    assert choices.again(1) == []
     assert choices.without(a_result().item) == {"bad"}
 
 
@@ -151,7 +153,7 @@ async def test_the_copy_of_the_next_archive_is_used_and_reported(tmp_path: Path)
         tmp_path / "a.warc", a_result(archive="bad"), a_result(code=1, archive="good")
     )
 
-    ((_, record, why, code),) = outcomes
+    ((_, record, why, code, _),) = outcomes
     assert record is not None
     assert (why, code) == ("words; instead of bad: no answer", 1)
     verdict = records(tmp_path / "a.warc")[-1]
@@ -166,7 +168,7 @@ async def test_after_the_third_archive_it_is_unknown_and_says_why(tmp_path: Path
 
     why = "; ".join(f"{name}: no answer" for name in names)
     assert [(o.record, o.why, o.code) for o in outcomes] == [(None, why, 4)]
-    assert len(list(choices.again())) == 2
+    assert [choices.again(attempt) for attempt in range(3)] == [[0], [0], []]
     assert [record.kind for record in records(tmp_path / "a.warc")] == ["warcinfo"]
 
 
@@ -196,22 +198,6 @@ async def test_a_result_without_copy_needs_no_request(tmp_path: Path) -> None:
     assert fetch.lines == []
 
 
-def test_without_finish_there_is_no_file(tmp_path: Path) -> None:
-    with WarcFile(tmp_path / "out.warc.gz", {}):
-        assert [path.name for path in tmp_path.iterdir()] == ["out.warc.gz.part"]
-
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_that_exists_is_not_touched(tmp_path: Path) -> None:
-    (tmp_path / "out.warc").write_text("precious")
-
-    with pytest.raises(FileExistsError):
-        WarcFile(tmp_path / "out.warc", {})
-
-    assert (tmp_path / "out.warc").read_text() == "precious"
-
-
 async def test_an_archive_that_asks_to_wait_is_queried_again(tmp_path: Path) -> None:
     answers = iter([Canned(429), Canned(503), ANSWER])
     fetch = FakeFetcher(lambda _: next(answers))
@@ -230,11 +216,59 @@ async def test_an_archive_that_asks_to_wait_is_queried_again(tmp_path: Path) -> 
     assert pauses == [10, 10]
 
 
+def other(name: str, position: int) -> ItemResult:
+    """Return a result for another page."""
+    result = a_result(URI + name, RAW + name)
+    report = {**(result.report or {}), "original": PAGE + name}
+    item = result.item._replace(position=position)
+    return replace(result, report=report, item=item)
+
+
+async def test_a_payload_that_is_there_already_is_a_revisit(tmp_path: Path) -> None:
+    fetch = FakeFetcher(lambda _: ANSWER)
+    with WarcFile(tmp_path / "a.warc.gz", {}) as warc:
+        extraction = Extraction({"test": fetch}, load_known(), warc)
+        await extraction.complete([a_result(), other("b", 1)], 1, lambda _: None)
+
+    _, first, _, second, _ = records(tmp_path / "a.warc.gz")
+    assert (first.kind, second.kind, second.body) == ("response", "revisit", b"")
+    assert second.head["WARC-Refers-To"] == first.head["WARC-Record-ID"]
+    assert second.head["WARC-Refers-To-Target-URI"] == PAGE
+    assert second.head["WARC-Refers-To-Date"] == first.head["WARC-Date"]
+    assert second.head["WARC-Payload-Digest"] == first.head["WARC-Payload-Digest"]
+    assert second.head["WARC-Source-URI"] == f"{URI}b"
+    assert second.http == first.http
+
+
+async def test_payloads_without_headers_are_not_revisits(tmp_path: Path) -> None:
+    fetch = FakeFetcher(lambda _: Canned(200, DATED, b"x"))
+    with WarcFile(tmp_path / "a.warc", {}) as warc:
+        extraction = Extraction({"test": fetch}, load_known(), warc)
+        await extraction.complete([a_result(), other("b", 1)], 1, lambda _: None)
+
+    kinds = [record.kind for record in records(tmp_path / "a.warc")]
+    assert kinds == ["warcinfo", "resource", "metadata", "resource", "metadata"]
+
+
+async def test_what_an_earlier_run_did_is_not_done_again(tmp_path: Path) -> None:
+    state, fetch = ExtractionState(), FakeFetcher(lambda _: ANSWER)
+    outcomes: list[Extracted] = []
+    with WarcFile(tmp_path / "a.warc", {}) as warc:
+        for results in ([a_result()], [a_result(), other("b", 1)]):
+            run = Extraction({"test": fetch}, load_known(), warc, state=state)
+            await run.complete(results, 1, outcomes.append)
+
+    first, again, new = outcomes
+    assert first == again
+    assert new.record != first.record
+    assert fetch.lines == [f"GET {RAW}", f"GET {RAW}b"]
+
+
 def test_a_file_name_cannot_end_a_field(tmp_path: Path) -> None:
     path = tmp_path / "a\r\nWARC-Type: x\udcff.warc"
 
-    with WarcFile(path, {"description": "of b\r\nc: d\udcff"}) as warc:
-        warc.finish()
+    with WarcFile(path, {"description": "of b\r\nc: d\udcff"}):
+        pass
 
     (info,) = records(path)
     assert info.head["WARC-Filename"] == "a??WARC-Type: x?.warc"

@@ -204,6 +204,15 @@ def test_without_a_requested_time_the_newest_memento_is_within() -> None:
     assert result.match.value == "within"
 
 
+def test_a_time_that_a_writer_asserted_is_marked() -> None:
+    asserted = memento(SECOND)._replace(is_asserted=True)
+    result = judged(asking("20160122", None), found(asserted))
+
+    assert of(result.time)["basis"] == "asserted"
+    assert ";basis=asserted" in header(result)
+    assert "the time of the copy is what its writer asserted" in in_words(result)
+
+
 def test_the_minting_day_of_a_pdi_is_reported_as_such() -> None:
     result = judged(asking("20160122", None, minted=True), found(memento(SECOND)))
 

@@ -45,6 +45,11 @@ def sentences_for(**members: Member) -> dict[str, tuple[str, str]]:
             "Requested: R. The copy was captured G. The date is doubtful: two dates.",
         ),
         (
+            Member("exact", {"req": "R", "got": "G", "basis": "asserted"}),
+            "fair",
+            "Requested: R. The copy is, as its writer asserted, of G.",
+        ),
+        (
             Member("latest", {"got": "G"}),
             "good",
             "The copy was captured G; no time was requested, so this is the newest known copy.",
@@ -148,7 +153,11 @@ def test_a_member_with_a_difference_has_a_sentence() -> None:
             "internet-archive",
             ("poor", "Months away: the page may have changed"),
         ),
-        ("20090122112029", "internet-archive", ("poor", "Years away: probably another page")),
+        (
+            "20090122112029",
+            "internet-archive",
+            ("poor", "More than a year away: probably another page"),
+        ),
         ("20160122112029", "arquivo-pt", ("fair", "A substitute from another archive")),
         (
             "20160125112029",
@@ -158,7 +167,13 @@ def test_a_member_with_a_difference_has_a_sentence() -> None:
         (
             "20090125112029",
             "arquivo-pt",
-            ("poor", "A substitute from another archive, years away: probably another page"),
+            (
+                "poor",
+                (
+                    "A substitute from another archive, more than a year away: "
+                    "probably another page"
+                ),
+            ),
         ),
     ],
 )
