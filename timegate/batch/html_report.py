@@ -106,15 +106,22 @@ _LEAST: Final = 3
 _MOST_ROWS: Final = 10_000
 _LONGEST: Final = 300
 _STYLE: Final = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
-    "color:#1a1a1a;background:#fff}table{border-collapse:collapse;margin:1rem 0}"
-    "td,th{text-align:left;padding:.2rem .8rem .2rem 0;vertical-align:top;"
-    "overflow-wrap:anywhere}"
-    "td.n,th.n{text-align:right}svg{max-width:100%;height:auto}.bar{fill:#2b6cb0}"
+    ":root{color-scheme:light dark;--paper:#fbfaf7;--ink:#1d2326;--soft:#566066;"
+    "--line:#dcdad2;--accent:#0b655e;--serif:Charter,Cambria,Georgia,serif}"
+    "@media(prefers-color-scheme:dark){:root{--paper:#15191b;--ink:#e8e6e0;--soft:#a7b0b4;"
+    "--line:#363e42;--accent:#6fd3c6}}"
+    "body{font:16px/1.55 system-ui,sans-serif;max-width:58rem;margin:0 auto;"
+    "padding:0 1.25rem 3rem;color:var(--ink);background:var(--paper)}"
+    "h1,h2,.brand{font-family:var(--serif);line-height:1.2;font-weight:600}"
+    ".brand{font-size:1.2rem;padding:1.1rem 0}h1{font-size:2rem}h2{font-size:1.35rem}"
+    "a{color:var(--accent);text-underline-offset:.18em}.scroll{overflow-x:auto}"
+    "table{border-collapse:collapse;margin:1rem 0}td,th{text-align:left;"
+    "padding:.4rem .8rem .4rem 0;vertical-align:top;overflow-wrap:anywhere;"
+    "border-bottom:1px solid var(--line)}thead th{color:var(--soft);font-size:.85rem}"
+    "td.n,th.n{text-align:right}svg{max-width:100%;height:auto}.bar{fill:var(--accent)}"
     "svg text{font:13px system-ui,sans-serif;fill:currentColor}"
-    "@media(prefers-color-scheme:dark){body{color:#eee;background:#161616}a{color:#8ab4f8}"
-    ".bar{fill:#63a4e8}}"
 )
+"""The colours and fonts of the pages of the server; the report is a file of its own."""
 
 
 def as_html(title: str, statistics: Statistics, gaps: Iterable[ItemResult]) -> Iterator[str]:
@@ -126,7 +133,8 @@ def as_html(title: str, statistics: Statistics, gaps: Iterable[ItemResult]) -> I
         '<meta name="viewport" content="width=device-width">'
         '<meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{_text(title)}</title><style>{_STYLE}</style></head><body><main>"
+        f"<title>{_text(title)}</title><style>{_STYLE}</style></head><body>"
+        '<header class="brand">timegate</header><main>'
         f"<h1>{_text(title)}</h1><p>{counted(statistics.total, 'reference')}, "
         f"{statistics.codes[0]} as asked.</p>"
     )
@@ -174,31 +182,42 @@ def _chart(meaning: str, bars: Sequence[Bar]) -> Iterator[str]:
 
 
 def _gaps(gaps: Iterable[ItemResult]) -> Iterator[str]:
-    yield "<section><h2>Less than asked</h2><table><tr>"
-    yield "".join(f'<th scope="col">{name}</th>' for name in ("reference", "outcome", "why"))
-    yield "</tr>"
+    yield '<section><h2>Less than asked</h2><div class="scroll"><table><thead><tr>'
+    yield "".join(f'<th scope="col">{name}</th>' for name in ("reference", "copy", "why"))
+    yield "</tr></thead><tbody>"
     for number, result in enumerate(gaps):
         if number == _MOST_ROWS:
             yield f'<tr><td colspan="3">more; the first {_MOST_ROWS} are listed</td></tr>'
             break
         yield (
-            f"<tr><td>{_text(result.item.text)}</td><td>{_outcome(result)}</td>"
+            f"<tr><td>{_linked(result.item.text)}</td><td>{_outcome(result)}</td>"
             f"<td>{_text(result.why)}{_referral(result)}</td></tr>"
         )
-    yield "</table></section>"
+    yield "</tbody></table></div></section>"
+
+
+def _linked(text: str) -> str:
+    """Return *text*, as a link if it is the address of a web page."""
+    if not _is_web_address(text):
+        return _text(text)
+    return f'<a rel="noreferrer" href="{escape(masked(text))}">{_text(text)}</a>'
+
+
+def _is_web_address(text: str) -> bool:
+    return text.lower().startswith(("http://", "https://")) and not set(text) & set(" \t\n")
 
 
 def _referral(result: ItemResult) -> str:
     """Return the unchecked link to the named archive; empty if there is none."""
     uri = result.referral
-    if uri is None or not uri.lower().startswith(("http://", "https://")):
+    if uri is None or not _is_web_address(uri):
         return ""
     return f' <a rel="noreferrer" href="{escape(masked(uri))}">unchecked link</a>'
 
 
 def _outcome(result: ItemResult) -> str:
     uri = str((result.memento or {}).get("uri") or "")
-    if not uri.lower().startswith(("http://", "https://")):
+    if not _is_web_address(uri):
         return _text(result.outcome)
     return f'<a rel="noreferrer" href="{escape(masked(uri))}">{_text(result.outcome)}</a>'
 

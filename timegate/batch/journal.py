@@ -1,7 +1,8 @@
 """The journal of a batch run: one line per result on disk, so that a killed run can resume.
 
 A line is written as soon as the item has a result; if the machine stops in the middle, the
-incomplete last line is cut off at the next start. Memory use is 17 octets per item.
+incomplete last line is cut off at the next start. Memory use is 17 octets per item. The last
+line of a run that is complete says so: such a journal is not in the way of another run.
 """
 
 import fcntl
@@ -17,6 +18,7 @@ from typing import Final, Self
 from timegate.batch.model import Item, ItemResult, from_line, to_line
 
 _KIND: Final = "timegate batch 1"
+_COMPLETE: Final = b'{"complete": true}\n'
 _ABSENT: Final = -1
 _SYNC_AFTER: Final = 32
 """Lines that a power failure may lose; a killed process loses none."""
@@ -32,6 +34,7 @@ class Journal:
     def __init__(self, path: Path, binding: str, *, resume: bool) -> None:
         """Open or create the journal at *path*. Raises BadJournal.
 
+        Without *resume*, that of a complete run is replaced, and another one is refused.
         *binding* describes the options of the run; a journal with another one is refused.
         """
         self._path = path
@@ -67,16 +70,14 @@ class Journal:
 
     def append(self, result: ItemResult) -> None:
         """Write *result*; it replaces an earlier one of the same item."""
-        line = to_line(result)
-        offset = os.lseek(self._file, 0, os.SEEK_END)
-        try:
-            _write(self._file, line)
-        except OSError:
-            # Disk full: an incomplete line must not precede later ones.
-            os.ftruncate(self._file, offset)
-            raise
+        offset = append_line(self._file, to_line(result))
         self._unsynced += 1
         self._index(result, offset)
+
+    def complete(self) -> None:
+        """Note that every item has its final result."""
+        os.lseek(self._file, 0, os.SEEK_END)
+        _write(self._file, _COMPLETE)
 
     def sync(self) -> None:
         """Wait until everything is on the disk."""
@@ -158,7 +159,8 @@ class Journal:
             if not line.endswith(b"\n"):
                 break
             try:
-                self._index(from_line(line), offset)
+                if line != _COMPLETE:
+                    self._index(from_line(line), offset)
             except ValueError as error:
                 why = f"{self._path} is damaged at octet {offset}: {error}"
                 raise BadJournal(
@@ -188,13 +190,9 @@ class Journal:
 
 
 def _opened(path: Path, *, resume: bool) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | (0 if resume else os.O_EXCL)
     try:
         # It holds the URLs that somebody looks up: for its owner alone.
-        file = os.open(path, flags, 0o600)
-    except FileExistsError:
-        why = f"{path} exists from an earlier run"
-        raise BadJournal(f"{why}; continue with --resume, or remove the file") from None
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise BadJournal(f"{path} cannot be written: {error.strerror}") from error
     try:
@@ -202,10 +200,38 @@ def _opened(path: Path, *, resume: bool) -> int:
     except OSError:
         os.close(file)
         raise BadJournal(f"{path} is in use by another run") from None
+    if not resume and not _may_replace(file):
+        os.close(file)
+        why = f"{path} exists from an earlier run, which is not complete"
+        raise BadJournal(f"{why}; continue with --resume, or remove the file")
+    if not resume:
+        os.ftruncate(file, 0)
     with suppress(PermissionError):
         # An earlier release made it readable for all.
         os.fchmod(file, 0o600)
     return file
+
+
+def _may_replace(file: int) -> bool:
+    """Whether the file is empty, or the journal of a complete run."""
+    size = os.fstat(file).st_size
+    head = os.pread(file, 1 << 16, 0).partition(b"\n")[0]
+    end = os.pread(file, len(_COMPLETE), max(size - len(_COMPLETE), 0))
+    return size == 0 or (_KIND.encode() in head and end == _COMPLETE)
+
+
+def append_line(file: int, line: bytes) -> int:
+    """Write a whole *line* at the end of *file*, or nothing; return its offset.
+
+    Raises OSError: if the disk is full, an incomplete line must not precede later ones.
+    """
+    offset = os.lseek(file, 0, os.SEEK_END)
+    try:
+        _write(file, line)
+    except OSError:
+        os.ftruncate(file, offset)
+        raise
+    return offset
 
 
 def _write(file: int, line: bytes) -> None:

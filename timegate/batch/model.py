@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from typing import Final, Literal, NamedTuple
 
 from archives.diagnostics import Diagnosis, Malformed
@@ -12,6 +11,8 @@ from archives.moment import Moment
 from archives.registry import Registry
 from archives.replay_links import read_link
 from timegate.identifiers import parse
+from timegate.references.model import BadInput as BadInput  # noqa: PLC0414 -- part of it
+from timegate.references.model import Item as Item  # noqa: PLC0414 -- part of it
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
 from timegate.resolution.query import NotNegotiable, query_for
 from timegate.verdict import Verdict, satisfies
@@ -20,55 +21,6 @@ from timegate.verdict.words import archived_status, grade, is_beyond_doubt
 Json = dict[str, object]
 Code = Literal[0, 1, 2, 3, 4]
 """As exit codes: 0 as asked, 1 less than asked, 2 refused, 3 absent, 4 unknown."""
-
-
-class BadInput(ValueError):
-    """A list that cannot be read; the message says where, and what was expected."""
-
-
-class Item(NamedTuple):
-    """One reference of a list, as written there."""
-
-    position: int
-    """Index in the list, from 0."""
-    text: str
-    """The text by which a person recognises the item."""
-    references: tuple[str, ...]
-    """Identifiers, the most specific first; the first that can be resolved is used."""
-    dates: tuple[str, ...] = ()
-    """Times as written, in order of preference, for a reference without its own time."""
-    trouble: str = ""
-    """Why the item cannot be resolved as it is written; empty if it can be tried."""
-    also: tuple[str, ...] = ()
-    """Equivalent URLs as written, in order of preference."""
-
-    @property
-    def key(self) -> int:
-        """Return a 64-bit hash of the item and its position in the list."""
-        members = [self.position, self.text, self.references, self.dates]
-        content = json.dumps([*members, self.also] if self.also else members)
-        return int.from_bytes(blake2b(content.encode(), digest_size=8).digest())
-
-
-class TextSpan(NamedTuple):
-    """A range of characters in a document."""
-
-    start: int
-    end: int
-
-
-class ReferencePlace(NamedTuple):
-    """A reference in a document, and the ranges that may be rewritten."""
-
-    item: Item
-    link: TextSpan | None
-    """The archive link; None if there is none."""
-    date: TextSpan | None = None
-    """The date of the archive link; None if there is none."""
-    before_link: str = ""
-    """Markup to insert before a link where there was none."""
-    before_date: str = ""
-    """Markup to insert before a date where there was none."""
 
 
 ReadTime = Callable[[str], Moment | None]
@@ -125,23 +77,14 @@ def _dated(query: Query, item: Item, read_time: ReadTime) -> Iterator[Candidate]
         raise complaints[0]
 
 
-def is_reference(text: str, registry: Registry) -> bool:
-    """Whether *text* is certainly an identifier or URL; a title such as Node.js is not."""
-    try:
-        reading = parse(text, registry)
-    except Malformed:
-        return False
-    guessed = "scheme-assumed" in {note.token for note in reading.diagnostics}
-    return reading.kind.is_reference and not guessed
-
-
 @dataclass(frozen=True, slots=True)
 class ItemResult:
     """The result of resolving an item."""
 
     item: Item
     outcome: str
-    """The match of the verdict, or ``absent``, ``unknown``, ``refused``."""
+    """The match of the verdict; ``redirect`` or ``error`` for a copy of one; or ``absent``,
+    ``unknown``, ``refused``."""
     code: Code
     final: bool
     """Whether the result is final; otherwise the item is resolved again in the second pass."""
@@ -221,16 +164,29 @@ def result_of(
 ) -> ItemResult:
     """Return the result of *item* from its *resolution*."""
     code = code_of(resolution, judged)
+    if item.doubt and code == 0:
+        # Another date may be meant: no copy is certainly as asked.
+        code = 1
     details = report(resolution, judged)
-    outcome = judged.match.value if resolution.memento else _NOTHING[code]
+    outcome = _outcome(resolution, judged) if resolution.memento else _NOTHING[code]
     why = str(details["words"])
     if resolution.memento is None and resolution.failed:
         why = f"nothing found; no answer from {', '.join(resolution.failed)}"
     elif not resolution.attempts:
         why = "nothing found: no archive could be queried"
+    if item.said:
+        why = f"{why} ({item.said})"
     # An archive that did not answer may hold a better copy.
     final = code == 0 or resolution.complete
     return ItemResult(item, outcome, code, final, date, why, details)
+
+
+def _outcome(resolution: Resolution, judged: Verdict) -> str:
+    """Return the match; a copy that is no page is called what it is, as in the headline."""
+    archived = archived_status(judged)
+    if archived is None or grade(judged, resolution.preferences.status).meets:
+        return judged.match.value
+    return "redirect" if 300 <= archived <= 399 else "error"
 
 
 _NOTHING: Final[Mapping[Code, str]] = {3: "absent", 4: "unknown"}
@@ -274,6 +230,7 @@ def to_line(result: ItemResult) -> bytes:
                 "references": item.references,
                 "dates": item.dates,
                 **({"also": item.also} if item.also else {}),
+                **({"said": item.said, "doubt": item.doubt} if item.said else {}),
                 "outcome": result.outcome,
                 "code": result.code,
                 "date": result.date,
@@ -295,6 +252,8 @@ def from_line(line: bytes) -> ItemResult:
             tuple(members["references"]),
             tuple(members["dates"]),
             also=tuple(members.get("also", ())),
+            said=members.get("said", ""),
+            doubt=members.get("doubt", False),
         )
         if item.key != members["key"]:
             raise ValueError("the line was altered")

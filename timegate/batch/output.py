@@ -18,13 +18,13 @@ from rich.progress import (
     Progress,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 
 from archives.moment import Moment
 from timegate.batch.journal import Journal
-from timegate.batch.model import ItemResult, ReferencePlace, TextSpan
-from timegate.text import escaped
+from timegate.batch.model import ItemResult
+from timegate.references.model import Notation, ReferencePlace, TextSpan
+from timegate.text import MONTH_NAMES, counted, escaped
 
 COLUMNS: Final = (
     "input",
@@ -143,10 +143,6 @@ class OrderedRows:
                 yield result
 
 
-_MONTHS: Final = (
-    *("January", "February", "March", "April", "May", "June", "July"),
-    *("August", "September", "October", "November", "December"),
-)
 _DAY_FIRST: Final = re.compile(r"[0-9]{1,2} ([A-Za-z]{3,9}) [0-9]{4}")
 _MONTH_FIRST: Final = re.compile(r"([A-Za-z]{3,9}) [0-9]{1,2}, [0-9]{4}")
 # Characters that end a link, a parameter, a template, a field or a comment.
@@ -196,15 +192,63 @@ def edits(
             end = edit.span.end
 
 
+class NewLinks(NamedTuple):
+    """References without an archive link, and how many of them have one now."""
+
+    without: int
+    added: int
+    undated: int
+
+    @property
+    def words(self) -> str:
+        """What was added; nothing if every reference had a link."""
+        if not self.without:
+            return ""
+        added = "none" if not self.added else str(self.added)
+        undated = f"; {self.undated} had no date, which --at gives" if self.undated else ""
+        words = f"{counted(self.without, 'reference')} had no archive link: {added} got one"
+        return f"{words}{undated}"
+
+
+def new_links(
+    document: str,
+    places: Iterable[ReferencePlace],
+    result_of: Callable[[int], ItemResult | None],
+) -> NewLinks:
+    """Count the references of *document* for which there is room for a new archive link."""
+    room = [place for place in places if place.before_link]
+    results = ((place, result_of(place.item.position)) for place in room)
+    added = sum(
+        1 for place, result in results if result and any(_changes(document, place, result))
+    )
+    undated = sum(1 for place in room if place.after and not place.item.dates)
+    return NewLinks(len(room), added, undated)
+
+
 def _changes(document: str, place: ReferencePlace, result: ItemResult) -> Iterator[Edit]:
     link = _safe(str((result.memento or {}).get("uri") or ""))
     if place.link is None or link is None or not _is_better(result):
         return
-    yield Edit(place.link, f"{place.before_link}{link}")
+    written = document[place.link.start : place.link.end]
+    if place.after and not place.item.dates:
+        # Nothing says which copy of the page is meant.
+        return
+    new = _written(link, place.notation, written)
+    yield Edit(place.link, f"{place.before_link}{new}{place.after}")
     captured = str((result.memento or {}).get("datetime") or "")
     if place.date is not None and len(captured) >= 10:
         written = document[place.date.start : place.date.end]
-        yield Edit(place.date, f"{place.before_date}{_dated(captured[:10], written)}")
+        day = _dated(captured[:10], written)
+        yield Edit(place.date, f"{place.before_date}{day}{place.after}")
+
+
+def _written(link: str, notation: Notation, before: str) -> str:
+    """Return *link* with special characters as *notation* needs them, and *before* had them."""
+    if notation == "html":
+        return link.replace("&", "&amp;")
+    if notation == "tex" and "\\" in before:
+        return "".join(f"\\{c}" if c in "%#&_" else c for c in link)
+    return link
 
 
 def _is_better(result: ItemResult) -> bool:
@@ -247,7 +291,7 @@ def _dated(day: str, written: str) -> str:
 
 
 def _month(number: int, like: str) -> str:
-    name = _MONTHS[number - 1]
+    name = MONTH_NAMES[number - 1]
     # May is the same in both lengths.
     return name[:3] if len(like) == 3 and like.lower() != "may" else name
 
@@ -256,34 +300,51 @@ _INTERVAL: Final = 10.0
 """Seconds between lines of progress."""
 
 Advance = Callable[[], None]
+SecondsLeft = Callable[[], float | None]
+
+
+def _unknown() -> None:
+    """Return no forecast."""
 
 
 @contextmanager
-def show_progress(total: int | None, done: int, *, terminal: bool) -> Iterator[Advance]:
-    """Show the progress of *total* items (None if not known), of which *done* are done."""
+def show_progress(
+    total: int | None, done: int, *, terminal: bool, left: SecondsLeft = _unknown
+) -> Iterator[Advance]:
+    """Show the progress of *total* items (None if not known), of which *done* are done.
+
+    *left* returns the seconds until the end; where it does not know, the rate so far is used.
+    """
     if terminal:
-        with _bar(total, done) as advance:
+        with _bar(total, done, left) as advance:
             yield advance
     else:
-        yield ProgressLines(total, done, time.monotonic)
+        yield ProgressLines(total, done, time.monotonic, left)
 
 
 @contextmanager
-def _bar(total: int | None, done: int) -> Iterator[Advance]:
+def _bar(total: int | None, done: int, left: SecondsLeft) -> Iterator[Advance]:
     columns = (
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}"),
     )
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task("", total=total, completed=done, rate="")
+        task = progress.add_task("", total=total, completed=done, rate="", left="")
+        shown = 0.0
 
         def advance() -> None:
+            nonlocal shown
             speed = progress.tasks[0].speed
             rate = "" if speed is None else f"{speed:.1f}/s"
             progress.update(task, advance=1, rate=rate)
+            if time.monotonic() - shown >= 1:
+                shown = time.monotonic()
+                seconds = left() or progress.tasks[0].time_remaining
+                words = "" if seconds is None else f"{in_words(seconds)} left"
+                progress.update(task, left=words)
 
         yield advance
 
@@ -291,11 +352,17 @@ def _bar(total: int | None, done: int) -> Iterator[Advance]:
 class ProgressLines:
     """Progress as a line on standard error every few seconds."""
 
-    def __init__(self, total: int | None, done: int, clock: Callable[[], float]) -> None:
-        self._of = "" if total is None else f" of {total}"
+    def __init__(
+        self,
+        total: int | None,
+        done: int,
+        clock: Callable[[], float],
+        left: SecondsLeft = _unknown,
+    ) -> None:
         self._total = total
         self._done = self._at_start = done
         self._clock = clock
+        self._left = left
         self._began = self._last = clock()
 
     def __call__(self) -> None:
@@ -304,10 +371,17 @@ class ProgressLines:
         if now - self._last >= _INTERVAL:
             self._last = now
             rate = (self._done - self._at_start) / (now - self._began)
-            left = ""
-            if self._total is not None:
-                left = f", {in_words((self._total - self._done) / rate)} left"
-            print(f"{self._done}{self._of}, {rate:.1f}/s{left}", file=sys.stderr)  # noqa: T201
+            text = progress_text(self._done, self._total, rate, self._left())
+            print(text, file=sys.stderr)  # noqa: T201
+
+
+def progress_text(done: int, total: int | None, rate: float, left: float | None) -> str:
+    """Return the progress as text; without *left*, the seconds follow from the rate so far."""
+    of = "" if total is None else f" of {total}"
+    if left is None and total is not None and rate:
+        left = (total - done) / rate
+    ending = "" if left is None else f", {in_words(left)} left"
+    return f"{done}{of}, {rate:.1f}/s{ending}"
 
 
 def in_words(seconds: float) -> str:

@@ -1,166 +1,40 @@
-"""Opens a list, detects its format, and reads its items; also the reader of HTML."""
+"""Opens a list, detects its format, and reads its items."""
 
-import json
-import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path, PurePath
-from typing import BinaryIO, Final, Literal
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO, Final
 
 from archives.diagnostics import Malformed
-from archives.regex_compat import compiled
+from archives.moment import Moment
 from archives.registry import Registry
-from timegate.batch.bibtex import read_bibtex
-from timegate.batch.lines import Columns, read_json, read_jsonl, read_plain, read_table
-from timegate.batch.model import BadInput, Item, ReferencePlace, is_reference
-from timegate.batch.wikitext import read_wikitext
-from timegate.identifiers import KINDS, parse
-from timegate.text.html import ascii_lower, decode_entities, next_tag, page_text
-
-InputFormat = Literal["lines", "csv", "json", "jsonl", "bibtex", "wikitext", "html"]
-
-_SUFFIXES: Final[dict[str, InputFormat]] = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".bib": "bibtex",
-    ".bibtex": "bibtex",
-    ".wiki": "wikitext",
-    ".wikitext": "wikitext",
-    ".mediawiki": "wikitext",
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-}
-_ENTRY: Final = compiled(r"^[ \t]{0,8}@[A-Za-z]{1,30}[ \t]{0,8}[{(]", re.MULTILINE)
-_WIKI: Final = compiled(r"\{\{|\[\[|<ref|^==", re.MULTILINE | re.IGNORECASE)
-_PAGE: Final = compiled(r"<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
-_LINK: Final = compiled(r"<a\s[^<>]{0,999}href\s{0,9}=", re.IGNORECASE)
-_JSON: Final = compiled(r"\[\s*+[{\"]|\{\s*+\"")
-_LOOK: Final = 8192
-_UNSUPPORTED: Final = (
-    (b"%PDF-", "a PDF: save its references as text"),
-    (b"PK\x03\x04", "a ZIP or office file: save the list as CSV or text"),
-    (b"\x1f\x8b", "a compressed file: unpack it first"),
-    (b"\xff\xfe", "a text in UTF-16: save it as UTF-8"),
-    (b"\xfe\xff", "a text in UTF-16: save it as UTF-8"),
+from timegate.identifiers import parse
+from timegate.references.formats import (
+    REWRITTEN,
+    InputFormat,
+    extract,
+    format_of,
+    format_of_name,
+    is_reference,
+    office_format,
+    places_in,
+    unsupported,
 )
-
-
-def format_of(name: str, beginning: bytes) -> InputFormat:
-    """Return the format of the list called *name* that begins with *beginning*."""
-    text = beginning[:_LOOK].decode(errors="replace").lstrip("\ufeff \r\n\t")
-    named = format_of_name(name)
-    if named == "json" and _begins_with_a_whole_line(text, last=False):
-        return "jsonl"
-    return named or _detected(text)
-
-
-def format_of_name(name: str) -> InputFormat | None:
-    """Return the format that the suffix of a file name stands for; None if unknown."""
-    return _SUFFIXES.get(PurePath(name).suffix.lower())
-
-
-def unsupported(beginning: bytes) -> str:
-    """Return what a file that is certainly not a list is, and what to do; else nothing."""
-    return next((hint for mark, hint in _UNSUPPORTED if beginning.startswith(mark)), "")
-
-
-def _detected(text: str) -> InputFormat:
-    if text.startswith('"'):
-        # A CSV table may begin with a quoted heading; a JSON string is a whole line.
-        return "jsonl" if text.partition("\n")[0].rstrip().count('"') == 2 else "csv"
-    if _JSON.match(text):
-        return "jsonl" if _begins_with_a_whole_line(text, last=True) else "json"
-    if _PAGE.match(text):
-        return "html"
-    if _ENTRY.search(text):
-        return "bibtex"
-    if _WIKI.search(text):
-        return "wikitext"
-    return "html" if _LINK.search(text) else _plain(text)
-
-
-def _plain(text: str) -> InputFormat:
-    lines = [line for line in text.splitlines()[:-1] or [text] if line.strip()]
-    for delimiter in ",;\t":
-        if lines and all(delimiter in line for line in lines) and " " not in lines[0]:
-            return "csv"
-    return "lines"
-
-
-def _begins_with_a_whole_line(text: str, *, last: bool) -> bool:
-    """Whether the first line is a whole JSON object; *last*: it may be the only line."""
-    first, line_break, rest = text.partition("\n")
-    if not first.startswith("{") or not (last or rest.strip()):
-        return False
-    if not line_break:
-        # The line may be cut off here; a pretty-printed object would have a line break by now.
-        return True
-    try:
-        json.loads(first)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-_ATTRIBUTE: Final = compiled(
-    r"[\s/]*+([^\s/>=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s>\"']++)))?+"
-)
-_IDENTIFIERS: Final = (
-    *("http://", "https://", "urn:"),
-    *(prefix for kind in KINDS for prefix in kind.prefixes),
-)
-
-
-def read_html(document: str) -> Iterator[Item]:
-    """Yield an item for each link of *document*, in order."""
-    position = 0
-    for attributes in _anchors(page_text(document.encode(errors="surrogateescape"))):
-        references = tuple(_references(attributes))
-        if references:
-            dates = tuple(filter(None, [attributes.get("data-versiondate", "")]))
-            yield Item(position, references[0], references, dates)
-            position += 1
-
-
-def _anchors(text: str) -> Iterator[Mapping[str, str]]:
-    """Yield the attributes of each ``a``; the first of equal names counts."""
-    lower = ascii_lower(text)
-    at = 0
-    while tag := next_tag(lower, at):
-        at = tag.end
-        if tag.name == "a":
-            attributes: dict[str, str] = {}
-            at = tag.start + len("<a")
-            while attribute := _ATTRIBUTE.match(text, at):
-                name, *values = attribute.groups(default="")
-                attributes.setdefault(
-                    ascii_lower(name), decode_entities("".join(values)).strip()
-                )
-                at = attribute.end()
-            yield attributes
-
-
-def _references(attributes: Mapping[str, str]) -> Iterator[str]:
-    """Yield the links of an anchor, the link to a copy first: it is the most specific."""
-    # Robust Links allow several copies, separated by spaces.
-    copies = attributes.get("data-versionurl", "").split()[:1]
-    named = [*copies, attributes.get("href", ""), attributes.get("data-originalurl", "")]
-    for link in dict.fromkeys(named):
-        if link.startswith("//"):
-            yield f"http:{link}"
-        elif link.lower().startswith(_IDENTIFIERS):
-            yield link
-
+from timegate.references.lines import Columns, read_json, read_jsonl, read_plain, read_table
+from timegate.references.links import is_identifier
+from timegate.references.model import BadInput, Item, ReferencePlace, place_of, readable_date
+from timegate.references.office import read_office
+from timegate.references.places import is_other_page
+from timegate.text.times import read_time
+from timegate.text.written_dates import whole_date
 
 _BUFFER: Final = 1 << 16
 MOST_OCTETS: Final = 64 * 1024 * 1024
-_REWRITTEN: Final = {"wikitext": read_wikitext, "bibtex": read_bibtex}
-_WHOLE: Final = {"json": read_json, "html": read_html}
+_OFFICE: Final = ("docx", "pdf")
+_PLAIN_DOCUMENTS: Final = ("markdown", "rst", "latex", "text", "html")
+"""Documents in which the link itself is replaced by one into an archive."""
 _COUNTS: Final[Mapping[InputFormat, str]] = {
     "lines": "a reference is every line that does not begin with #",
     "csv": "a reference is every row with a value in the reference column",
@@ -169,32 +43,54 @@ _COUNTS: Final[Mapping[InputFormat, str]] = {
     "bibtex": "a reference is every entry with a link",
     "wikitext": "references are archive links and citations whose link is marked as dead",
     "html": "a reference is every link with a host",
+    "xml": "references are in elements, and in attributes such as href",
+    "ris": "a reference is every entry with a link",
+    **dict.fromkeys(
+        ("markdown", "rst", "latex", "text", "docx", "pdf"), "a reference is every link"
+    ),
 }
-_SUFFIX_LIST: Final = ".csv, .json, .jsonl, .bib, .wiki, .html"
+_SUFFIX_LIST: Final = ".csv, .json, .jsonl, .bib, .ris, .wiki, .html, .xml, .md, .rst, .tex"
 
 
 class ListSource:
     """A list of references. Raises BadInput if it cannot be read."""
 
-    def __init__(
-        self, name: str, form: InputFormat | None, columns: Columns, registry: Registry
+    def __init__(  # noqa: PLR0913 -- what a list is, and how it is read
+        self,
+        name: str,
+        form: InputFormat | None,
+        columns: Columns,
+        registry: Registry,
+        at: Moment | None = None,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """*name* is a path, or ``-`` for standard input; without *form* it is detected."""
+        """*name* is a path, or ``-`` for standard input; without *form* it is detected.
+
+        *at* is the time for references without a date.
+        """
+        self._default = () if at is None else (str(at),)
         self.name = name
         self._columns = columns
         self._registry = registry
+        self._now = now
         self._empty = False
         self.document: str | None = None
         """The whole text of a document; None for a list that is read as a stream."""
         with self._stream() as stream:
             # With a given format, nothing is read yet: the input may arrive slowly.
             self.form: InputFormat = form or self._detected(_beginning(stream))
-            if self.form in _REWRITTEN or self.form in _WHOLE:
+            if self.form in _OFFICE:
+                self.document = read_office(read_octets(stream), self.form)
+            elif self.form in REWRITTEN or self.form in ("json", "xml"):
                 self.document = read_document(stream)
         self._guessed = form is None and format_of_name(name) is None
 
     def _detected(self, beginning: bytes) -> InputFormat:
         """Return the format of a list that begins with *beginning*. Raises BadInput."""
+        office = office_format(self.name, beginning)
+        if office is not None:
+            return office
         hint = unsupported(beginning)
         if hint:
             raise BadInput(hint)
@@ -217,8 +113,35 @@ class ListSource:
 
     def items(self) -> Iterator[Item]:
         """Yield the items."""
+        if self.document is not None and self.form != "json":
+            yield from (place.item for place in self.places())
+        else:
+            yield from self._expanded(self._listed())
+
+    def places(self) -> Iterator[ReferencePlace]:
+        """Yield the references of a document, with their positions."""
+        if self.document is not None and self.form != "json":
+            # The name of a wiki page: an article, in which living links stay as they are.
+            article = not self._guessed
+            for place in places_in(
+                self.document, self.form, self._registry, self._now(), article=article
+            ):
+                yield self._dated_place(place)
+
+    def _dated_place(self, place: ReferencePlace) -> ReferencePlace:
+        item = self._dated(place.item)
+        if item is not place.item and place.link is None and self.form in _PLAIN_DOCUMENTS:
+            return place._replace(item=item, link=place.where)
+        return place._replace(item=item)
+
+    @property
+    def rewritable(self) -> bool:
+        """Whether the document can be written again with other links."""
+        return self.form in REWRITTEN
+
+    def _listed(self) -> Iterator[Item]:
         if self.document is not None:
-            yield from self._of_document(self.document)
+            yield from read_json(self.document)
             return
         with self._stream() as stream:
             if self.form == "csv":
@@ -226,16 +149,46 @@ class ListSource:
             else:
                 yield from (read_jsonl if self.form == "jsonl" else read_plain)(stream)
 
-    def places(self) -> Iterator[ReferencePlace]:
-        """Yield the references of a document that can be rewritten, with their positions."""
-        if self.document is not None and self.form in _REWRITTEN:
-            yield from _REWRITTEN[self.form](self.document, self._is_archive_link)
+    def _expanded(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Yield *items*; one that is a text with references in it as those references."""
+        position = 0
+        for item in items:
+            for each in self._read(item):
+                dates = tuple(map(readable_date, each.dates))
+                is_coarse = any(map(_is_ambiguous, each.dates))
+                read = each._replace(dates=dates, doubt=each.doubt or is_coarse)
+                yield self._dated(read._replace(position=position))
+                position += 1
 
-    def _of_document(self, document: str) -> Iterator[Item]:
-        if self.form in _WHOLE:
-            yield from _WHOLE[self.form](document)
-        else:
-            yield from (place.item for place in self.places())
+    def _dated(self, item: Item) -> Item:
+        """Return *item* with the time for references without a date."""
+        if item.dates or item.trouble or not self._default:
+            return item
+        return item._replace(dates=self._default)
+
+    def _read(self, item: Item) -> Iterable[Item]:
+        """Return the references in an item whose text is more than a reference and a date."""
+        is_line = self.form == "lines"
+        reference = item.references[0]
+        dated = not is_line or all(map(_is_time, item.dates))
+        if dated and self._is_readable(reference):
+            return [item]
+        text = item.text if is_line else reference
+        read = extract(text, self._registry, self._now())
+        found = [place_of(each).item for each in read]
+        if not is_line and item.dates:
+            found = [each._replace(dates=item.dates) for each in found]
+        return [each._replace(also=item.also) for each in found] or [item]
+
+    def _is_readable(self, text: str) -> bool:
+        """Whether *text* is an identifier and nothing else, with the URL of a page."""
+        try:
+            reading = parse(text, self._registry)
+        except Malformed:
+            return False
+        is_opaque = reading.kind.is_archive_link and reading.identifier.item is None
+        is_other = is_opaque or is_other_page(text, reading, self._registry)
+        return reading.kind.is_reference and not is_other and is_identifier(text)
 
     def _stream(self) -> AbstractContextManager[BinaryIO]:
         if self.name == "-":
@@ -253,11 +206,20 @@ class ListSource:
     def _is_reference(self, text: str) -> bool:
         return is_reference(text, self._registry)
 
-    def _is_archive_link(self, text: str) -> bool:
-        try:
-            return parse(text, self._registry).kind.is_archive_link
-        except Malformed:
-            return False
+
+def _is_ambiguous(text: str) -> bool:
+    """Whether *text* is a date that can be read in two ways, such as 03/04/2010."""
+    found = whole_date(text)
+    return found is not None and found.moment is None and len(found.readings) > 1
+
+
+def _is_time(text: str) -> bool:
+    """Whether *text* is a time; a year of two digits would be a guess."""
+    try:
+        at = read_time(text)
+    except ValueError:
+        return False
+    return at is None or at.digits[:4] in text
 
 
 def _beginning(stream: BinaryIO) -> bytes:
@@ -270,9 +232,14 @@ def _beginning(stream: BinaryIO) -> bytes:
     return beginning
 
 
-def read_document(stream: BinaryIO, most: int = MOST_OCTETS) -> str:
-    """Return the whole text of *stream*. Raises BadInput if it is too large."""
+def read_octets(stream: BinaryIO, most: int = MOST_OCTETS) -> bytes:
+    """Return the whole of *stream*. Raises BadInput if it is too large."""
     octets = stream.read(most + 1)
     if len(octets) > most:
         raise BadInput(f"larger than {most >> 20} MB; split the file")
-    return octets.decode(errors="surrogateescape")
+    return octets
+
+
+def read_document(stream: BinaryIO, most: int = MOST_OCTETS) -> str:
+    """Return the whole text of *stream*. Raises BadInput if it is too large."""
+    return read_octets(stream, most).decode(errors="surrogateescape")

@@ -28,7 +28,7 @@ _ASCII_LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
 _NAME: Final = compiled(r"<([a-z]{1,16})(?=[\s/>])", re.ASCII)
 _ENTITY: Final = compiled(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 _CHARSET: Final = compiled(
-    r"charset\s{0,9}+=\s{0,9}+[\"']?+([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE
+    r"(?:charset\s{0,9}+=|\A@charset)\s{0,9}+[\"']?+([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE
 )
 _DECLARED_WITHIN: Final = 1024
 """Octets in which HTML allows a page to declare its encoding."""
@@ -48,7 +48,16 @@ _ENCODINGS: Final = frozenset(
     }
 )
 # Pages that declare these encodings nearly always use a superset, as the HTML standard says.
-_SUPERSETS: Final = {"ascii": "cp1252", "iso8859-1": "cp1252", "gb2312": "gbk"}
+_SUPERSETS: Final = {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "tis-620": "cp874",
+}
 
 
 class Tag(NamedTuple):
@@ -62,16 +71,29 @@ class Tag(NamedTuple):
 
 def page_text(octets: bytes, content_type: str = "") -> str:
     """Decode the page that begins with *octets*, in the encoding that it declares."""
-    declared = octets[:_DECLARED_WITHIN].decode("ascii", "replace")
-    by_mark = [name for mark, name in _BYTE_ORDER_MARKS if octets.startswith(mark)]
-    stated = [_codec(declaration) for declaration in (content_type, declared)]
-    for name in filter(None, (*by_mark, *stated)):
-        return octets.decode(name, "replace")
+    return octets.decode(encoding_of(octets, content_type) or "cp1252", "replace")
+
+
+def encoding_of(octets: bytes, content_type: str = "") -> str | None:
+    """Return the codec for the document that begins with *octets*, as browsers choose it.
+
+    The mark at the start, the header, the declaration in the document; UTF-8 if it is that.
+    None if nothing says so.
+    """
+    for mark, name in _BYTE_ORDER_MARKS:
+        if octets.startswith(mark):
+            return name
+    declared = _codec(octets[:_DECLARED_WITHIN].decode("ascii", "replace"))
+    if declared is not None and declared.startswith("utf-16"):
+        declared = "utf-8"  # the declaration could be read, so it is not UTF-16
+    if stated := _codec(content_type) or declared:
+        return stated
     try:
         # The last character may be incomplete.
-        return codecs.getincrementaldecoder("utf-8")().decode(octets)
+        codecs.getincrementaldecoder("utf-8")().decode(octets)
     except UnicodeDecodeError:
-        return octets.decode("cp1252", "replace")
+        return None
+    return "utf-8"
 
 
 def _codec(declaration: str) -> str | None:
@@ -80,7 +102,7 @@ def _codec(declaration: str) -> str | None:
     if named is None:
         return None
     try:
-        name = codecs.lookup(named[1]).name
+        name = codecs.lookup(named[1].lower().removeprefix("x-")).name
     except LookupError:
         return None
     return _SUPERSETS.get(name, name) if name in _ENCODINGS else None

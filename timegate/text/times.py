@@ -18,14 +18,17 @@ from timegate.identifiers.duri import read_duri
 _DIGITS: Final = re.compile(r"[0-9]{4,23}")
 _CALENDAR_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2}(?:T[0-9:.]{5,18}Z?)?)?")
 _YEAR_FIRST: Final = re.compile(r"[0-9]{4}[-/.]")
+# dateutil reads UTC+2 as POSIX does, two hours behind UTC; people mean two hours ahead.
+_NAMED_OFFSET: Final = re.compile(r"(?:UTC|GMT|Z)\s?(?=[+-][0-9])", re.IGNORECASE)
 _EARLIEST_YEAR: Final = 1000
 """A year with fewer than four digits is incomplete."""
 _LONGEST: Final = 100
 """Characters; no notation of a time is longer."""
 # Two default dates that differ in every part: parts in which both results agree were stated,
-# all others come from the defaults.
-_ONE_DEFAULT: Final = datetime(2004, 1, 28, 1, 1, 1, tzinfo=UTC)
-_OTHER_DEFAULT: Final = datetime(2008, 10, 29, 2, 2, 2, tzinfo=UTC)
+# all others come from the defaults. Every month has both days: dateutil makes a 29th February
+# the 28th, in which both would then agree.
+_ONE_DEFAULT: Final = datetime(2004, 1, 27, 1, 1, 1, tzinfo=UTC)
+_OTHER_DEFAULT: Final = datetime(2008, 10, 28, 2, 2, 2, tzinfo=UTC)
 _PARTS: Final = ("year", "month", "day", "hour", "minute", "second")
 
 
@@ -38,7 +41,7 @@ def read_time(text: str) -> Moment | None:
         return None
     if _DIGITS.fullmatch(stripped):
         return Moment(stripped)
-    return _iso(stripped) or _http(stripped) or _free(stripped)
+    return _iso(stripped) or _http(stripped) or _free(_NAMED_OFFSET.sub("", stripped))
 
 
 def _iso(text: str) -> Moment | None:
@@ -79,5 +82,6 @@ def _guess(text: str, default: datetime, *, day_first: bool = False) -> datetime
     except (ParserError, ArithmeticError, UnknownTimezoneWarning) as error:
         # Numbers of 29 digits and more raise decimal.InvalidOperation, an ArithmeticError.
         raise ValueError(
-            f"{text!r} is not a time: write it like 2016-01-22T11:20:29Z"
+            f"{text!r} is not a time: write it like 2016, June 2016, 2016-01-22 or "
+            "2016-01-22T11:20:29Z"
         ) from error

@@ -142,3 +142,38 @@ def test_only_its_owner_can_read_a_journal(tmp_path: Path, *, existing: bool) ->
 
     with Journal(path, "options", resume=existing):
         assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_complete_journal_is_replaced_and_an_incomplete_one_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    with Journal(path, "options", resume=False) as journal:
+        journal.append(a_result(0))
+    with pytest.raises(BadJournal, match="not complete; continue with --resume"):
+        Journal(path, "options", resume=False)
+    with Journal(path, "options", resume=True) as journal:
+        journal.complete()
+
+    with Journal(path, "options", resume=True) as journal:
+        assert journal.finished == 1
+    with Journal(path, "other options", resume=False) as journal:
+        assert journal.finished == 0
+
+
+def test_a_complete_journal_that_is_continued_is_no_longer_complete(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    with Journal(path, "options", resume=False) as journal:
+        journal.complete()
+    with Journal(path, "options", resume=True) as journal:
+        journal.append(a_result(0))
+
+    with pytest.raises(BadJournal, match="not complete"):
+        Journal(path, "options", resume=False)
+
+
+def test_a_file_that_is_no_journal_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    path.write_text('a letter\n{"complete": true}\n')
+
+    with pytest.raises(BadJournal, match="exists"):
+        Journal(path, "options", resume=False)
+    assert path.read_text().startswith("a letter")

@@ -3,7 +3,8 @@
 import pytest
 
 from archives.registry import load_known
-from timegate.batch.model import Item, candidates, is_reference
+from timegate.batch.model import Item, candidates
+from timegate.references.formats import is_reference
 from timegate.text.times import read_time
 
 REGISTRY = load_known()

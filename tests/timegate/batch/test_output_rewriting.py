@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.timegate.batch.results import FOUND, a_result
-from timegate.batch.bibtex import read_bibtex
 from timegate.batch.model import ItemResult
 from timegate.batch.output import edited, edits
-from timegate.batch.wikitext import read_wikitext
+from timegate.references.bibtex import read_bibtex
+from timegate.references.wikitext import read_wikitext
 
 LINK = "https://archive.today/20130203040506/http://www.dr.dk/"
 

@@ -3,31 +3,32 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from archives.errors import ArchiveError, Queued, Resting
-from archives.model import Closest, Limits, Rate
+from archives.errors import Resting
+from archives.model import Closest
 from archives.moment import Moment
-from archives.source import Request
 from tests.clock import in_virtual_time
 from tests.timegate.resolution.resolutions import REGISTRY, absent, failed, found, memento
+from timegate.batch.dispatch import Answered, LaneLimits
+from timegate.batch.host_queries import HostQueries
 from timegate.batch.journal import BadJournal, Journal
 from timegate.batch.model import Item, ItemResult, Json
 from timegate.batch.run import (
-    ArchiveQueue,
     BatchEnvironment,
     BatchRun,
+    ItemResolver,
+    LocalEngines,
     Resolve,
     Waits,
-    queued,
+    Without,
     read_in_thread,
 )
-from timegate.resolution.model import Attempt, MementoCheck, Preferences, Query, Resolution
+from timegate.resolution.model import Attempt, Preferences, Query, Resolution
 from timegate.text.times import read_time
-from timegate.upstream.rate_limit import LocalRateLimiter, RequestQueue
 from timegate.verdict import Verdict
 
 URL = "http://a.example/"
@@ -52,7 +53,10 @@ class FakeResolver:
         self._answer = answer
         self.queries: list[tuple[str, str, float | None]] = []
 
-    async def __call__(self, query: Query, preferences: Preferences) -> Resolution:
+    async def __call__(
+        self, query: Query, preferences: Preferences, answered: Answered
+    ) -> Resolution:
+        answered("a")
         self.queries.append((query.original, str(query.at), preferences.wait))
         attempt = self._answer(query, preferences)
         best = attempt if isinstance(attempt.outcome, Closest) else None
@@ -66,9 +70,9 @@ def items(*dates: tuple[str, ...], start: int = 0) -> list[Item]:
     ]
 
 
-async def each(listed: Sequence[Item]) -> AsyncIterator[Item]:
+async def each(listed: Sequence[Item]) -> AsyncIterator[Sequence[Item]]:
     for item in listed:
-        yield item
+        yield [item]
 
 
 def run(  # noqa: PLR0913 -- what a test may want to choose
@@ -77,16 +81,15 @@ def run(  # noqa: PLR0913 -- what a test may want to choose
     listed: Sequence[Item],
     preferences: Preferences | None = None,
     *,
-    rate: Rate = Rate(1, 1, 1),  # noqa: B008 -- a value
     at_once: int = 16,
+    without: Without = lambda _: frozenset(),
 ) -> list[ItemResult]:
     async def story() -> list[ItemResult]:
-        turns = ArchiveQueue({"slow": rate})
-        environment = BatchEnvironment(resolve, report, REGISTRY, read_time, turns)
+        environment = BatchEnvironment(resolve, report, REGISTRY, read_time)
+        resolver = ItemResolver(environment, preferences or Preferences(), WAITS, without)
         with Journal(path, "test", resume=True) as journal:
-            await BatchRun(
-                environment, journal, preferences or Preferences(), at_once
-            ).complete(each(listed), WAITS)
+            engines = LocalEngines(resolver, LaneLimits((), at_once))
+            await BatchRun(journal, engines, {}).complete(each(listed))
             return list(journal.results())
 
     return in_virtual_time(story())
@@ -101,6 +104,47 @@ def holding(*stamps: str) -> Answer:
         return found(memento(nearest, original=query.original), query.original)
 
     return answer
+
+
+class PlannedHosts(HostQueries):
+    """Notes for how many queries each host was planned."""
+
+    def __init__(self) -> None:
+        super().__init__((), {}, _forget, lambda: datetime.now(UTC))
+        self.planned: list[tuple[str, int]] = []
+
+    async def ask(
+        self, named: str | None, host: str, queries: Callable[[], Sequence[Query]]
+    ) -> dict[str, int]:
+        del named
+        self.planned.append((host, len(queries())))
+        return {}
+
+
+async def _forget(*_: object) -> None: ...
+
+
+def test_hosts_are_planned_when_the_whole_list_was_read(tmp_path: Path) -> None:
+    listed = [Item(n, "", (f"http://h.example/{n}",), ("2015",)) for n in range(20)]
+    hosts = PlannedHosts()
+
+    async def resolve(query: Query, preferences: Preferences, _: Answered) -> Resolution:
+        await asyncio.sleep(1)
+        attempt = holding("20150601000000")(query, preferences)
+        return Resolution(query, preferences, attempt, (), (attempt,))
+
+    async def story() -> None:
+        environment = BatchEnvironment(resolve, report, REGISTRY, read_time, host_queries=hosts)
+        resolver = ItemResolver(environment, Preferences(), WAITS)
+        with Journal(tmp_path / "j", "test", resume=True) as journal:
+            engines = LocalEngines(resolver, LaneLimits((), 2))
+            await BatchRun(journal, engines, {}).complete(each(listed))
+
+    in_virtual_time(story())
+
+    # Two were begun while the list was read; they are not done when the next one is planned.
+    assert hosts.planned[0] in {("example,h", 19), ("example,h", 18)}
+    assert len(hosts.planned) == 18
 
 
 def test_the_first_date_with_a_copy_in_time_is_used(tmp_path: Path) -> None:
@@ -211,54 +255,6 @@ def test_another_list_is_refused(tmp_path: Path) -> None:
     assert raised.group_contains(BadJournal, match="differs at item 2")
 
 
-class Polite:
-    """Resolves with one archive behind a real door."""
-
-    def __init__(self, rate: Rate) -> None:
-        self._rate = rate
-        self._door: RequestQueue | None = None
-        self.sent: list[float] = []
-
-    async def __call__(self, query: Query, preferences: Preferences) -> Resolution:
-        clock = asyncio.get_running_loop().time
-        if self._door is None:
-            limits = Limits(self._rate, self._rate, 2, "test")
-            self._door = RequestQueue(LocalRateLimiter(limits, clock), 2)
-        outcome: ArchiveError | None = None
-        try:
-            await self._door.enter("slow", Request("HEAD", query.original, "memento"), 2.0)
-        except ArchiveError as error:
-            outcome = error
-        else:
-            self.sent.append(clock())
-            await asyncio.sleep(0.2)
-            self._door.leave()
-        attempt = Attempt("slow", outcome, 0.0, query.original)
-        return Resolution(query, preferences, None, (), (attempt,))
-
-
-@pytest.mark.parametrize("rate", [Rate(1, 1, 1), Rate(2, 60, 1), Rate(24, 60, 5)])
-def test_a_slow_archive_is_queried_for_every_item_within_its_rate_limit(
-    tmp_path: Path, rate: Rate
-) -> None:
-    resolver = Polite(rate)
-
-    results = run(tmp_path / "j", resolver, items(*[()] * 30), rate=rate)
-
-    assert {result.outcome for result in results} == {"absent"}
-    assert len(resolver.sent) == 30
-    allowed = rate.burst + (resolver.sent[-1] - resolver.sent[0]) * rate.requests / rate.seconds
-    assert len(resolver.sent) <= allowed + 1e-6
-
-
-def test_an_archive_whose_queue_stays_full_ends_as_unknown(tmp_path: Path) -> None:
-    resolver = Polite(Rate(1, 100_000, 1))
-
-    results = run(tmp_path / "j", resolver, items((), ()))
-
-    assert sorted(result.outcome for result in results) == ["absent", "unknown"]
-
-
 def test_the_second_pass_waits_for_an_archive_that_asked_to_wait(
     tmp_path: Path,
 ) -> None:
@@ -292,9 +288,14 @@ def test_a_dead_archive_is_waited_for_once_per_list_not_per_item(
 
 
 async def test_items_are_read_in_a_thread_in_order() -> None:
-    listed = items((), (), ())
+    listed = items(*[()] * 450)
 
-    assert [item async for item in read_in_thread(iter(listed))] == listed
+    blocks = [block async for block in read_in_thread(iter(listed))]
+    singly = [block async for block in read_in_thread(iter(listed[:3]), at_once=False)]
+
+    assert [len(block) for block in blocks] == [200, 200, 50]
+    assert [item for block in blocks for item in block] == listed
+    assert singly == [[item] for item in listed[:3]]
 
 
 def test_archives_can_be_excluded_for_an_item(tmp_path: Path) -> None:
@@ -304,22 +305,11 @@ def test_archives_can_be_excluded_for_an_item(tmp_path: Path) -> None:
         spared.append(preferences.exclude)
         return absent("a")
 
-    async def story() -> None:
-        environment = BatchEnvironment(
-            FakeResolver(answer), report, REGISTRY, read_time, ArchiveQueue({})
-        )
-        preferences = Preferences(exclude=frozenset({"x"}))
-        with Journal(tmp_path / "j", "test", resume=False) as journal:
-            work = BatchRun(
-                environment,
-                journal,
-                preferences,
-                1,
-                lambda item: frozenset({"y"} if item.position else ()),
-            )
-            await work.complete(each(items((), ())), WAITS)
+    def without(item: Item) -> frozenset[str]:
+        return frozenset({"y"} if item.position else ())
 
-    in_virtual_time(story())
+    preferences = Preferences(exclude=frozenset({"x"}))
+    run(tmp_path / "j", FakeResolver(answer), items((), ()), preferences, without=without)
 
     assert spared == [{"x"}, {"x", "y"}]
 
@@ -333,21 +323,13 @@ def test_a_copy_of_the_first_pass_is_kept_if_the_second_finds_nothing(
         return failed("slow")
 
     class Unsure(FakeResolver):
-        async def __call__(self, query: Query, preferences: Preferences) -> Resolution:
-            return replace(await super().__call__(query, preferences), unanswered=("other",))
+        async def __call__(
+            self, query: Query, preferences: Preferences, answered: Answered
+        ) -> Resolution:
+            resolution = await super().__call__(query, preferences, answered)
+            return replace(resolution, unanswered=("other",))
 
     (result,) = run(tmp_path / "j", Unsure(answer), items(("2016",)))
 
     assert (result.code, result.final) == (1, True)
     assert result.memento is not None
-
-
-def test_a_memento_that_our_rate_limit_kept_from_being_checked_is_waited_for() -> None:
-    best = found(memento("20160122112029"), evidence="promised")
-    full = Queued("internet-archive", "http://x.org/", "the queue is full", 2.0)
-    check = MementoCheck("internet-archive", "http://x.org/", full)
-    query = Query("http://x.org/", None)
-
-    resolution = Resolution(query, Preferences(), best, (), (best,), checks=(check,))
-
-    assert queued(resolution) == {"internet-archive": 2.0}

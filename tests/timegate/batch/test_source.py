@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from archives.registry import load_known
-from timegate.batch.lines import Columns
 from timegate.batch.model import BadInput
-from timegate.batch.source import InputFormat, ListSource, read_document
+from timegate.batch.source import ListSource, read_document
+from timegate.references.formats import InputFormat
+from timegate.references.lines import Columns
 
 LINK = "https://archive.today/20130203040506/http://www.dr.dk/"
 
@@ -28,7 +29,7 @@ def source(name: str | Path, form: InputFormat | None = None) -> ListSource:
         ("list", f"@misc{{a, url={{{LINK}}}}}", "bibtex"),
         ("list.json", f'{{"count": 1, "links": [{{"URL": "{LINK}"}}]}}', "json"),
         ("list.html", f"<p><a href='{LINK}'>there</a>, <a href=/>home</a>", "html"),
-        ("list", f"<ref>[{LINK} there]</ref> https://web.archive.org/web/*/x", "wikitext"),
+        ("list.wiki", f"<ref>[{LINK} there]</ref> https://web.archive.org/web/*/x", "wikitext"),
     ],
 )
 def test_both_references_are_found_in_every_format(
@@ -93,7 +94,7 @@ def test_an_unsupported_file_is_rejected_unless_a_format_is_given(tmp_path: Path
     path = tmp_path / "list.pdf"
     path.write_bytes(b"%PDF-1.7\n")
 
-    with pytest.raises(BadInput, match="a PDF"):
+    with pytest.raises(BadInput, match="the PDF file cannot be read"):
         source(path)
     assert source(path, "lines").form == "lines"
 

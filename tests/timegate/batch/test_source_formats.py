@@ -2,7 +2,7 @@
 
 import pytest
 
-from timegate.batch.source import format_of, unsupported
+from timegate.references.formats import format_of, unsupported
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_the_format_is_detected(name: str, beginning: bytes, form: str) -> None:
 @pytest.mark.parametrize(
     ("beginning", "hint"),
     [
-        (b"%PDF-1.7", "a PDF"),
+        (b"\xd0\xcf\x11\xe0", "docx"),
         (b"PK\x03\x04...", "CSV"),
         (b"\x1f\x8b\x08", "unpack"),
         (b"\xff\xfeh\0", "UTF-8"),

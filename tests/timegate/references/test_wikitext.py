@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timegate.batch.model import ReferencePlace
-from timegate.batch.wikitext import read_wikitext
+from timegate.references.model import ReferencePlace
+from timegate.references.wikitext import read_wikitext
 
 LINK = "https://archive.today/20130203040506/http://www.dr.dk/"
 

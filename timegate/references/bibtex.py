@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
-from timegate.batch.model import Item, ReferencePlace, TextSpan
-from timegate.batch.wikitext import IsArchiveLink
+from timegate.references.dates import FoundDate, field_date, noted_dates, unread_date
+from timegate.references.model import ReferencePlace, TextSpan, cited
+from timegate.references.wikitext import IsArchiveLink
 
 _START: Final = compiled(r"^[ \t]{0,64}@([A-Za-z]{1,64})[ \t\r\n]{0,64}[{(]", re.MULTILINE)
 _NEXT: Final = compiled(r"[\s,]*+[})][ \t]*+@([A-Za-z]{1,64})[ \t\r\n]{0,64}[{(]")
@@ -135,15 +136,15 @@ _ESCAPE: Final = (
 _ESCAPED: Final = compiled(_ESCAPE)
 _URL: Final = compiled(rf"https?://(?:{_ESCAPE}|[^\s{{}}<>\"\\])++", re.IGNORECASE)
 _COMMAND: Final = compiled(r"\\[A-Za-z]++|[{}]")
-_ACCESSED: Final = compiled(
-    r"\b(?:accessed|retrieved|visited)(?: on)?[:,]?\s{1,4}"
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9A-Za-z ,.-]{3,20}?[0-9]{4})(?![0-9])",
-    re.IGNORECASE,
-)
+_LONGEST_NOTE: Final = 80
 _AFTER_LINK: Final = ",;.:!?'"
-_LINKS: Final = ("archiveurl", "url")
+_LINKS: Final = ("archiveurl", "url", "link")
 _WITH_LINKS: Final = (*_LINKS, "howpublished", "note", "eprint", "addendum")
-_DATES: Final = ("archivedate", "urldate", "lastaccessed", "lastchecked", "accessed", "date")
+_ACCESS_DATES: Final = (
+    *("urldate", "lastaccessed", "lastaccess", "lastchecked", "accessed", "accessdate"),
+    *("access-date", "lastvisited", "visited", "retrieved"),
+)
+_MONTH_NUMBERS: Final = frozenset(map(str, range(1, 13))) | {f"{n:02}" for n in range(1, 10)}
 _NOTHING: Final = Value("", None)
 
 Fields = Mapping[str, Value]
@@ -151,27 +152,54 @@ Fields = Mapping[str, Value]
 
 def read_bibtex(text: str, is_archive_link: IsArchiveLink) -> Iterator[ReferencePlace]:
     """Yield the reference of every entry that has one, in order."""
-    places = (_place(fields, is_archive_link) for fields in entries(text))
+    places = (_place(text, fields, is_archive_link) for fields in entries(text))
     for position, place in enumerate(filter(None, places)):
         yield place._replace(item=place.item._replace(position=position))
 
 
-def _place(fields: Fields, is_archive_link: IsArchiveLink) -> ReferencePlace | None:
+def _place(text: str, fields: Fields, is_archive_link: IsArchiveLink) -> ReferencePlace | None:
     links = [
         link
         for name in _WITH_LINKS
         if name in fields and not fields[name].trouble
         for link in _links(fields[name], whole=name in _LINKS)
     ]
+    doi = _plain(fields, "doi")
+    if doi.startswith("10."):
+        links.append((f"https://doi.org/{doi}", None))
+    elif doi.startswith(("http://", "https://")):
+        links.append((doi, None))
     if not links:
         return _without_link(fields)
     # A link into an archive is the most specific: it states page and time.
     archived = next((link for link in links if is_archive_link(link[0])), None)
     first = archived or links[0]
     references = (first[0], *(link for link, _ in links if link != first[0]))
-    item = Item(0, first[0], references, tuple(_dates(fields)))
     date = fields.get("archivedate")
-    return ReferencePlace(item, archived[1] if archived else None, date.span if date else None)
+    title = _COMMAND.sub("", _plain(fields, "title"))
+    place = cited(references, tuple(_dates(fields)))._replace(title=title)
+    if archived is None and date is None:
+        return _with_room(text, fields, place)
+    link, span = archived[1] if archived else None, date.span if date else None
+    return place._replace(link=link, date=span)
+
+
+def _with_room(text: str, fields: Fields, place: ReferencePlace) -> ReferencePlace:
+    """Return *place* with new fields for the archive link and its date, after its link."""
+    named = next((fields[name] for name in _WITH_LINKS if name in fields), None)
+    if named is None or named.span is None:
+        return place
+    end = named.span.end
+    end += text[end : end + 1] in ("}", '"')
+    new = TextSpan(end, end)
+    return place._replace(
+        link=new,
+        date=new,
+        before_link=",\n  archiveurl = {",
+        before_date=",\n  archivedate = {",
+        after="}",
+        where=new,
+    )
 
 
 def _without_link(fields: Fields) -> ReferencePlace | None:
@@ -180,8 +208,8 @@ def _without_link(fields: Fields) -> ReferencePlace | None:
         value = fields.get(name, _NOTHING)
         text = _COMMAND.sub("", _unescaped(value.text)).strip()
         if text or value.trouble:
-            item = Item(0, text or name, (text or name,), tuple(_dates(fields)), value.trouble)
-            return ReferencePlace(item, None)
+            dates = tuple(_dates(fields))
+            return cited((text or name,), dates, value.trouble)
     return None
 
 
@@ -215,16 +243,26 @@ def _character(escape: re.Match[str]) -> str:
     )
 
 
-def _dates(fields: Fields) -> Iterator[str]:
-    for name in _DATES:
-        yield from filter(None, [_plain(fields, name)])
-    for name in ("note", "howpublished", "addendum"):
-        yield from _ACCESSED.findall(_plain(fields, name))
+def _dates(fields: Fields) -> Iterator[FoundDate]:
+    yield from field_date(_plain(fields, "archivedate"), "archived")
+    for name in _ACCESS_DATES:
+        yield from field_date(_plain(fields, name), "accessed")
+    for name in ("url", "note", "howpublished", "addendum"):
+        note = _URL.sub(" ", _plain(fields, name))
+        noted = [*noted_dates(note)]
+        yield from noted
+        unread = unread_date("", f"({note[:_LONGEST_NOTE]})")
+        if unread is not None and not any(date.basis == "accessed" for date in noted):
+            yield unread
+    yield from field_date(_plain(fields, "date"), "published")
     year, month = _plain(fields, "year"), _plain(fields, "month")
     if year and month:
-        yield f"{month} {year}"
-    if year:
-        yield year
+        yield from field_date(_month_first(month, year), "published")
+    yield from field_date(year, "published")
+
+
+def _month_first(month: str, year: str) -> str:
+    return f"{year}-{int(month):02}" if month in _MONTH_NUMBERS else f"{month} {year}"
 
 
 def _plain(fields: Fields, name: str) -> str:

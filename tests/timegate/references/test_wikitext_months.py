@@ -2,7 +2,7 @@
 
 import pytest
 
-from timegate.batch.wikitext import iso_date
+from timegate.references.wikitext import iso_date
 
 
 @pytest.mark.parametrize(

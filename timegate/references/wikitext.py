@@ -11,7 +11,14 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
-from timegate.batch.model import Item, ReferencePlace, TextSpan
+from timegate.references.dates import (
+    DateBasis,
+    FoundDate,
+    basis_of_name,
+    field_date,
+    stated_date,
+)
+from timegate.references.model import Item, ReferencePlace, TextSpan, cited
 from timegate.text.html import decode_entities
 
 _DATE: Final = compiled(
@@ -93,12 +100,24 @@ _LINK_DATES: Final = (
     *("arkivdatum", "archiefdatum", "fechaarchivo", "fecha-archivo", "dataarchivio"),
     "arquivodata",
 )
-_DATES: Final = (
-    *_LINK_DATES,
+_ACCESS_DATES: Final = (
     *("access-date", "accessdate", "abruf", "zugriff", "consulté le", "besøgsdato"),
     *("besøksdato", "hämtdatum", "bezochtdatum", "fechaacceso", "fecha-acceso", "accesso"),
-    *("acessodata", "date", "datum", "dato", "fecha", "year"),
+    *("acessodata", "viitattu", "data dostępu", "дата обращения", "accessdaymonth"),
+    *("datum přístupu", "consulta", "accessdate2", "retrieved", "hentet", "besøgt"),
 )
+_DATES: Final[tuple[tuple[DateBasis, tuple[str, ...]], ...]] = (
+    ("archived", _LINK_DATES),
+    ("accessed", _ACCESS_DATES),
+    ("published", ("date", "datum", "dato", "fecha", "data", "année", "year", "año", "anno")),
+)
+_KNOWN_DATES: Final = frozenset(name for _, names in _DATES for name in names)
+_URLS: Final = (
+    *("url", "website", "lien", "lire en ligne", "enlace", "chapter-url", "weblink", "online"),
+    *("ссылка", "посилання", "adres", "adresse", "indirizzo", "uri"),
+)
+_EXTERNAL: Final = compiled(r"\[\s{0,4}(https?://[^\s\]]++)")
+_TITLES: Final = ("title", "titel", "titre", "título", "titulo", "titolo", "заглавие")
 _DEAD: Final = {
     *(("url-status", "dead"), ("url-status", "usurped"), ("dead-url", "yes")),
     *(("deadurl", "yes"), ("offline", "1"), ("offline", "ja")),
@@ -106,6 +125,7 @@ _DEAD: Final = {
 _WEBARCHIVE: Final = ("webarchive", "wayback")
 _STAMPED: Final = {"webarchiv": "wayback", "lien archive": "horodatage archive"}
 """Templates with the timestamp of a copy in the Wayback Machine, and its parameter."""
+_SHORTEST_STAMP: Final = len("20101105")
 _MISSING: Final = {
     "internetquelle": (" |archiv-url=", " |archiv-datum="),
     "kilde www": (" |arkivurl=", " |arkivdato="),
@@ -139,23 +159,55 @@ Found = tuple[int, ReferencePlace]
 """The position of a reference in the page, and its ranges."""
 
 
-def cited_by(template: Template) -> Found | None:
-    """Return the reference of a citation with an archive link, or with a dead link."""
+def cited_by(template: Template, *, living: bool = False) -> Found | None:
+    """Return the reference of a citation with an archive link, or with a dead link.
+
+    *living*: also of one whose link is not marked as dead; it is not rewritten.
+    """
     if template.name in _WEBARCHIVE:
         return _webarchive(template)
     if template.name in _STAMPED:
         return _stamped(template, _STAMPED[template.name])
     link, date = template.first(_LINKS), template.first(_LINK_DATES)
-    archive_link, url = link.value if link else "", template.value("url")
-    if not archive_link and not (url and _is_dead(template)):
+    url_field = template.first(_URLS)
+    archive_link = link.value if link else ""
+    url = _address(url_field.value) if url_field else ""
+    named = url or (living and template.value("doi").startswith("10."))
+    if not archive_link and not (named and (living or _is_dead(template))):
         return None
-    references = tuple(filter(None, (archive_link, url)))
-    dates = tuple(filter(None, (iso_date(template.value(name)) for name in _DATES)))
-    item = Item(0, references[0], references, dates, unreadable(references[0]))
+    doi = template.value("doi")
+    also = f"https://doi.org/{doi}" if doi.startswith("10.") else ""
+    references = tuple(filter(None, (archive_link, url, also)))
+    trouble = unreadable(references[0])
+    place = cited(references, tuple(_dates(template)), trouble)
+    place = place._replace(
+        where=(url_field or link or template.fields["doi"]).span,
+        title=template.value(*_TITLES),
+        url_status="dead" if _is_dead(template) else template.value("url-status"),
+    )
     if link is not None:
-        return link.span.start, ReferencePlace(item, link.span, date.span if date else None)
-    end = template.fields["url"].span.end
-    return end, _missing(template.name, item, TextSpan(end, end), date)
+        place = place._replace(link=link.span, date=date.span if date else None)
+        return link.span.start, place
+    end = url_field.span.end if url_field else template.fields["doi"].span.end
+    if not _is_dead(template):
+        return end, place
+    return end, _missing(template.name, place, TextSpan(end, end), date)
+
+
+def _address(value: str) -> str:
+    """Return the address in *value*, which may be an external link with its words."""
+    linked = _EXTERNAL.match(value)
+    return linked[1] if linked else value
+
+
+def _dates(template: Template) -> Iterator[FoundDate]:
+    for basis, names in _DATES:
+        for name in names:
+            yield from field_date(iso_date(template.value(name)), basis)
+    for name, field in template.fields.items():
+        if name not in _KNOWN_DATES and (date := stated_date(field.value, "unmarked")):
+            # In a language whose names are not known, or of something else.
+            yield date._replace(basis=basis_of_name(name) or "unmarked")
 
 
 def _is_dead(template: Template) -> bool:
@@ -163,21 +215,27 @@ def _is_dead(template: Template) -> bool:
     return marked or bool(template.value("brisé le"))
 
 
-def _missing(name: str, item: Item, place: TextSpan, date: Field | None) -> ReferencePlace:
+def _missing(
+    name: str, place: ReferencePlace, end: TextSpan, date: Field | None
+) -> ReferencePlace:
     """Return where to insert an archive link, with the parameter names of the template."""
     link, new_date = _MISSING.get(name, (" |archive-url=", " |archive-date="))
     if date is not None:
-        return ReferencePlace(item, place, date.span, link)
-    return ReferencePlace(item, place, place, link, new_date)
+        return place._replace(link=end, date=date.span, before_link=link)
+    return place._replace(link=end, date=end, before_link=link, before_date=new_date)
 
 
 def _webarchive(template: Template) -> Found | None:
     link, date = template.first(("url",)), template.first(("date",))
     if link is None or not link.value:
         return None
-    dates = (iso_date(date.value),) if date and date.value else ()
-    item = Item(0, link.value, (link.value,), dates, unreadable(link.value))
-    return link.span.start, ReferencePlace(item, link.span, date.span if date else None)
+    if date and date.value.isdecimal() and len(date.value) >= _SHORTEST_STAMP:
+        return _stamped(template, "date")
+    dates = tuple(field_date(iso_date(date.value), "archived")) if date else ()
+    span = date.span if date else None
+    trouble = unreadable(link.value)
+    place = cited((link.value,), dates, trouble)
+    return link.span.start, place._replace(link=link.span, date=span)
 
 
 def _stamped(template: Template, name: str) -> Found | None:
@@ -186,7 +244,7 @@ def _stamped(template: Template, name: str) -> Found | None:
         return None
     link = f"https://web.archive.org/web/{stamp}/{url.value}"
     item = Item(0, link, (link, url.value), (), unreadable(link))
-    return url.span.start, ReferencePlace(item, None)
+    return url.span.start, ReferencePlace(item, None, where=url.span)
 
 
 IsArchiveLink = Callable[[str], bool]
@@ -203,17 +261,45 @@ _URL: Final = compiled(r"https?://(?:\{\{[=!]\}\}|[^\s|\[\]{}<>\"])++", re.IGNOR
 _AFTER_LINK: Final = ",;.:!?'"
 
 
-def read_wikitext(text: str, is_archive_link: IsArchiveLink) -> Iterator[ReferencePlace]:
-    """Yield every reference of *text* with an archive link or a dead link, in order."""
+def read_wikitext(
+    text: str, is_archive_link: IsArchiveLink, *, living: bool = False
+) -> Iterator[ReferencePlace]:
+    """Yield every reference of *text* with an archive link or a dead link, in order.
+
+    *living*: also every citation whose link is not marked as dead.
+    """
     hidden = [*_hidden(text)]
-    cited = [found for each in templates(text, hidden) if (found := cited_by(each))]
+    citations = [
+        found for each in templates(text, hidden) if (found := cited_by(each, living=living))
+    ]
     taken = sorted(
-        [span for _, place in cited for span in (place.link, place.date) if span] + hidden
+        [span for _, place in citations for span in (place.link, place.date) if span] + hidden
     )
     bare = _bare(text, is_archive_link, taken)
-    in_order = sorted([*cited, *bare], key=lambda found: found[0])
+    in_order = sorted([*citations, *bare], key=lambda found: found[0])
     for position, (_, place) in enumerate(in_order):
         yield place._replace(item=place.item._replace(position=position))
+
+
+def template_spans(text: str) -> Iterator[TextSpan]:
+    """Yield the outermost templates, comments and text without wikitext, in order."""
+    hidden = [*_hidden(text)]
+    spans = [*hidden]
+    opened: list[int] = []
+    for match in _BRACKET.finditer(text):
+        if _is_inside(match.start(), hidden):
+            continue
+        if match[0] == "{{":
+            opened.append(match.start())
+        elif match[0] == "}}" and opened:
+            start = opened.pop()
+            if not opened:
+                spans.append(TextSpan(start, match.end()))
+    end = 0
+    for span in sorted(spans):
+        if span.start >= end:
+            yield span
+            end = span.end
 
 
 def templates(text: str, hidden: Sequence[TextSpan]) -> Iterator[Template]:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timegate.batch.lines import item_of, read_json
-from timegate.batch.model import BadInput
+from timegate.references.lines import item_of, read_json
+from timegate.references.model import BadInput
 
 URL = "http://www.dr.dk/"
 PWID = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk/"
@@ -69,7 +69,7 @@ def test_a_reference_of_zotero_is_read_with_its_dates() -> None:
     )
 
     assert item.references == (URL, "dr.2016")
-    assert item.dates == ("2016-01-22", "2015")
+    assert item.dates == ("2016-01-22",)
 
 
 def test_an_id_that_is_an_identifier_comes_first() -> None:

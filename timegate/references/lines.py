@@ -6,13 +6,16 @@ All but JSON are read as a stream, so that a list may be larger than memory.
 import csv
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain, dropwhile, islice
 from typing import BinaryIO, Final, NamedTuple
 
-from timegate.batch.model import BadInput, Item
+from timegate.references.dates import basis_of_name
+from timegate.references.model import BadInput, Item
+from timegate.text.written_dates import whole_date
 
-_NAMES: Final = ("identifier", "url", "uri", "link", "href", "id")
-_DATES: Final = ("dates", "date", "datetime", "timestamp", "accessed", "issued")
+_NAMES: Final = ("pwid", "identifier", "url", "uri", "link", "href", "id")
+_DATES: Final = ("dates", "date", "datetime", "timestamp", "accessed")
+_PUBLISHED: Final = "issued"
 _ALSO: Final = "also"
 _EXPECTED: Final = "expected a list of URLs, or of objects with url and date"
 
@@ -41,7 +44,13 @@ def item_of(position: int, value: object) -> Item:
         return Item(position, text, (text,))
     members = _members(value)
     references = tuple(_references(members))
-    dates = tuple(date for name in _DATES for date in _dates(members.get(name)))
+    dates = tuple(_named_dates(value))
+    dates = dates or tuple(date for name in _DATES for date in _dates(members.get(name)))
+    # When a page was published says when it was seen only if nothing else does.
+    dates = dates or tuple(_dates(members.get(_PUBLISHED)))
+    unknown = () if dates else tuple(_unnamed_dates(members))
+    is_unclear = len(set(unknown)) > 1
+    dates = dates or (() if is_unclear else unknown)
     also = members.get(_ALSO)
     return Item(
         position,
@@ -49,18 +58,68 @@ def item_of(position: int, value: object) -> Item:
         references or (text,),
         dates,
         also=tuple(_strings(also if isinstance(also, list) else [also])),
+        doubt=is_unclear,
     )
+
+
+def _named_dates(value: Mapping[str, object]) -> Iterator[str]:
+    """Yield the dates of members whose names say that the page was seen then."""
+    for name, member in value.items():
+        if basis_of_name(name) in ("accessed", "archived"):
+            yield from _dates(member)
+
+
+def _unnamed_dates(members: Mapping[str, object]) -> Iterator[str]:
+    """Yield the days in members of any name: one of them may be meant."""
+    for member in members.values():
+        if isinstance(member, str) and _is_day(member):
+            yield member
+
+
+_LYCHEE: Final = ("error_map", "fail_map", "timeout_map")
+"""Members of a report of lychee with broken links, by the files that contain them."""
+_WORKING: Final = frozenset(
+    ("ok", "skipped", "working", "ignored", "unchecked", "redirected", "local", "success")
+)
+
+
+def _is_working(value: object) -> bool:
+    """Whether a link checker (linkinator, Sphinx) says that the link works."""
+    if not isinstance(value, dict) or not ({"lineno", "parent"} & value.keys()):
+        return False
+    state = value.get("state", value.get("status"))
+    return isinstance(state, str) and state.lower() in _WORKING
+
+
+def _broken_links(report: Mapping[str, object]) -> list[object] | None:
+    """Return the broken links of a report of lychee; None if it is none."""
+    maps = [report[name] for name in _LYCHEE if isinstance(report.get(name), dict)]
+    if not maps:
+        return None
+    found = [
+        link["url"]
+        for by_file in maps
+        if isinstance(by_file, dict)
+        for links in by_file.values()
+        if isinstance(links, list)
+        for link in links
+        if isinstance(link, dict) and isinstance(link.get("url"), str)
+    ]
+    return list(dict.fromkeys(link for link in found if link.startswith(("http:", "https:"))))
 
 
 def _listed(value: object) -> Sequence[object]:
     if isinstance(value, list):
-        return value
+        return [member for member in value if not _is_working(member)]
     if isinstance(value, dict):
+        broken = _broken_links(value)
+        if broken is not None:
+            return broken
         if next(_references(_members(value)), None) is not None:
             return [value]
         lists = [member for member in value.values() if isinstance(member, list)]
         if len(lists) == 1:
-            return lists[0]
+            return [member for member in lists[0] if not _is_working(member)]
         raise BadInput(f"an object with {len(lists) or 'no'} lists instead of one; {_EXPECTED}")
     raise BadInput(f"not a list; {_EXPECTED}")
 
@@ -76,14 +135,19 @@ def _references(members: Mapping[str, object]) -> Iterator[str]:
     if ":" in found.get("id", ""):
         yield found.pop("id")
     yield from found.values()
+    for doi in _strings([members.get("doi")]):
+        if doi.startswith("10."):
+            yield f"https://doi.org/{doi}"
 
 
 def _dates(value: object) -> Iterator[str]:
     if isinstance(value, dict):
-        # CSL-JSON 1.0: {"date-parts": [[2016, 1, 22]]}
+        # CSL-JSON 1.0: {"date-parts": [[2016, 1, 22]]}, or {"raw": "22 January 2016"}
         parts = value.get("date-parts")
         first = parts[0] if isinstance(parts, list) and parts else None
-        yield from _calendar_date(first)
+        written = _strings([value.get("raw"), value.get("literal")])
+        raw = (text for text in written if any(map(str.isdigit, text)))
+        yield from _calendar_date(first) if first else raw
     else:
         yield from _strings(value if isinstance(value, list) else [value])
 
@@ -142,23 +206,35 @@ def read_jsonl(stream: BinaryIO) -> Iterator[Item]:
     """
     position = 0
     for line in text_lines(stream):
-        if line.strip():
-            yield _item(position, line.strip())
+        for item in _items_of(line.strip()) if line.strip() else ():
+            yield item._replace(position=position)
             position += 1
 
 
-def _item(position: int, line: str) -> Item:
+def _items_of(line: str) -> Iterator[Item]:
+    """Yield the item of a line, or those of a list in it; no link that works."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
-        return Item(position, line, (line,))
-    return item_of(position, value)
+        yield Item(0, line, (line,))
+        return
+    listed = [value]
+    if isinstance(value, dict) and next(_references(_members(value)), None) is None:
+        lists = [member for member in value.values() if isinstance(member, list)]
+        listed = lists[0] if len(lists) == 1 else listed
+    for member in listed:
+        if not _is_working(member):
+            yield item_of(0, member)
 
 
 _SAMPLE: Final = 20
 _DELIMITERS: Final = ",;\t"
-_REFERENCE_HEADINGS: Final = ("url", "uri", "link", "href", "identifier", "reference")
-_DATE_HEADINGS: Final = ("date", "datetime", "timestamp", "access-date", "urldate")
+_REFERENCE_HEADINGS: Final = ("pwid", "url", "uri", "link", "href", "identifier", "reference")
+_ACCESS_HEADINGS: Final = (
+    *("archive-date", "access-date", "access date", "accessdate", "accessed", "urldate"),
+    *("retrieved", "date accessed", "abgerufen am", "last visited"),
+)
+_DATE_HEADINGS: Final = ("date", "datetime", "timestamp", "time", "year", "published")
 
 
 class Columns(NamedTuple):
@@ -181,7 +257,8 @@ def read_table(
 def _items(
     stream: BinaryIO, columns: Columns, is_reference: Callable[[str], bool]
 ) -> Iterator[Item]:
-    lines = text_lines(stream)
+    # LinkChecker's tables begin with comments.
+    lines = dropwhile(lambda line: line.startswith("#"), text_lines(stream))
     first = next(lines, "")
     delimiter = max(_DELIMITERS, key=first.count)
     rows = csv.reader((f"{line}\n" for line in chain([first], lines)), delimiter=delimiter)
@@ -190,12 +267,18 @@ def _items(
     headings = [] if has_no_heading else [cell.strip().lower() for cell in sample[0]]
     body = sample if has_no_heading else sample[1:]
     place = _reference_column(columns.reference, headings, body, is_reference)
+    days = _columns_of_dates(body, place)
     dates = _date_columns(columns.dates, headings)
+    # With several columns of dates and no word about access, any of them may be meant.
+    is_known = bool(columns.dates or _access_columns(headings))
+    doubt = not is_known and len({*days, *dates}) > 1
+    dates = dates or ([] if doubt else days)
     also = [column for column, name in enumerate(headings) if name == _ALSO]
+    valid = headings.index("valid") if {"valid", "parentname"} <= {*headings} else None
     position = 0
     for row in chain(body, rows):
         reference = _cell(row, place)
-        if reference:
+        if reference and (valid is None or _cell(row, valid).lower() != "true"):
             written = (_cell(row, column) for column in dates)
             yield Item(
                 position,
@@ -203,6 +286,7 @@ def _items(
                 (reference,),
                 tuple(filter(None, written)),
                 also=tuple(url for column in also for url in _cell(row, column).split()),
+                doubt=doubt,
             )
             position += 1
 
@@ -236,7 +320,37 @@ def _reference_column(
 def _date_columns(wanted: Sequence[str], headings: Sequence[str]) -> list[int]:
     if wanted:
         return [_column(name, headings) for name in wanted]
-    return [headings.index(name) for name in _DATE_HEADINGS if name in headings]
+    return _access_columns(headings) or [
+        headings.index(name) for name in _DATE_HEADINGS if name in headings
+    ]
+
+
+def _access_columns(headings: Sequence[str]) -> list[int]:
+    """Return the columns whose headings say that the pages were seen then."""
+    named = [headings.index(name) for name in _ACCESS_HEADINGS if name in headings]
+    return named or [
+        column
+        for column, name in enumerate(headings)
+        if basis_of_name(name) in ("accessed", "archived")
+    ]
+
+
+def _columns_of_dates(body: Sequence[Sequence[str]], reference: int) -> list[int]:
+    """Return the columns in which there is nothing but days."""
+    width = max(map(len, body), default=0)
+    found = []
+    for column in range(width):
+        cells = [cell for row in body if (cell := _cell(row, column))]
+        if column != reference and cells and all(map(_is_day, cells)):
+            found.append(column)
+    return found
+
+
+def _is_day(cell: str) -> bool:
+    date = whole_date(cell)
+    if date is None or not (date.moment or date.readings):
+        return False
+    return len((date.moment or date.readings[0]).digits) > len("2010")
 
 
 def _column(name: str, headings: Sequence[str]) -> int:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timegate.batch.source import read_html
+from timegate.references.hypertext import read_html
 
 URL = "http://www.dr.dk/"
 COPY = "https://archive.today/20130203040506/http://www.dr.dk/"

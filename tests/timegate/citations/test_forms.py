@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archives.moment import Moment
-from timegate.citations import FORMS, Copy, Form, reference
+from timegate.citations import Copy
+from timegate.citations.forms import FORMS, LABELS, Form, reference
 from timegate.identifiers import parse
 
 COPY = Copy(
@@ -46,7 +47,7 @@ HOSTILE = replace(
             (
                 "{{cite web |title=www.dr.dk/ |url=http://www.dr.dk/ |website=www.dr.dk "
                 "|archive-url=https://web.archive.org/web/20160122112029/http://www.dr.dk/ "
-                "|archive-date=2016-01-22}}"
+                "|archive-date=2016-01-22 |url-status=bot: unknown}}"
             ),
         ),
         (
@@ -61,11 +62,41 @@ HOSTILE = replace(
             (
                 "@misc{drdk20160122,\n"
                 "  title = {{www.dr.dk/}},\n"
-                "  year = {2016},\n"
                 "  url = {https://web.archive.org/web/20160122112029/http://www.dr.dk/},\n"
                 "  urldate = {2016-01-22},\n"
                 "  note = {Captured 2016-01-22T11:20:29Z by Internet Archive. "
                 "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk/},\n}"
+            ),
+        ),
+        (
+            "apa",
+            (
+                "www.dr.dk/. (n.d.). www.dr.dk. Captured January 22, 2016, by Internet "
+                f"Archive. {COPY.uri}"
+            ),
+        ),
+        (
+            "mla",
+            (
+                "“www.dr.dk/.” www.dr.dk, http://www.dr.dk/. Internet Archive, captured "
+                f"22 Jan. 2016, {COPY.uri}."
+            ),
+        ),
+        (
+            "chicago",
+            (
+                "www.dr.dk. “www.dr.dk/.” Captured January 22, 2016, by Internet Archive. "
+                f"{COPY.uri}."
+            ),
+        ),
+        (
+            "ris",
+            (
+                "TY  - ELEC\nTI  - www.dr.dk/\nT2  - www.dr.dk\nY2  - 2016/01/22\n"
+                f"UR  - {COPY.uri}\nDB  - Internet Archive\n"
+                "N1  - Captured 2016-01-22T11:20:29Z. Original: http://www.dr.dk/\n"
+                "N1  - urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk/\n"
+                "ER  - "
             ),
         ),
         (
@@ -99,6 +130,42 @@ def test_iso_690_states_the_day_of_viewing_if_it_is_known() -> None:
     assert "[viewed 2026-11-16]" in (written or "")
 
 
+@pytest.mark.parametrize(
+    ("form", "written"),
+    [
+        ("cs1", "|access-date=2026-11-16}}"),
+        ("apa", f"Retrieved November 16, 2026, from {COPY.uri}"),
+        ("mla", "Accessed 16 Nov. 2026."),
+        ("chicago", f"Accessed November 16, 2026. {COPY.uri}."),
+    ],
+)
+def test_the_day_of_viewing_is_stated_as_the_notation_asks(form: Form, written: str) -> None:
+    text = reference(form, replace(COPY, viewed=date(2026, 11, 16))) or ""
+
+    assert text.endswith(written)
+
+
+def test_the_state_of_the_original_is_stated_if_it_is_known() -> None:
+    assert "|url-status=live" in (reference("cs1", replace(COPY, url_status="live")) or "")
+
+
+@pytest.mark.parametrize(
+    ("digits", "apa", "mla"),
+    [("2016", "2016", "2016"), ("201601", "January 2016", "Jan. 2016")],
+)
+def test_a_coarse_time_is_written_no_more_precisely_than_it_is(
+    digits: str, apa: str, mla: str
+) -> None:
+    coarse = replace(COPY, captured=Moment(digits))
+
+    assert f"Captured {apa}, by" in (reference("apa", coarse) or "")
+    assert f"captured {mla}, https" in (reference("mla", coarse) or "")
+
+
+def test_each_form_has_a_name_for_people() -> None:
+    assert set(LABELS) == set(FORMS)
+
+
 @pytest.mark.parametrize("form", ["cs1", "wikitext"])
 def test_untrusted_text_does_not_end_a_parameter_of_wikitext(form: Form) -> None:
     written = reference(form, HOSTILE) or ""
@@ -108,7 +175,7 @@ def test_untrusted_text_does_not_end_a_parameter_of_wikitext(form: Form) -> None
     assert "}}" not in inside
     assert "''" not in inside
     assert "~~~" not in inside
-    assert written.count("|") == (5 if form == "cs1" else 0)
+    assert written.count("|") == (6 if form == "cs1" else 0)
     assert written.count("]") == (0 if form == "cs1" else 1)
 
 
@@ -169,6 +236,8 @@ def test_a_title_never_breaks_the_line_or_the_notation(title: str, form: Form) -
         assert _balanced(written)
     if form == "csl":
         assert json.loads(written)
+    if form == "ris":
+        assert all(line[2:6] == "  - " for line in written.split("\n"))
     if form == "pwid":
         assert parse(written).conforming
 

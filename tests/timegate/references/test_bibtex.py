@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timegate.batch.bibtex import read_bibtex
-from timegate.batch.model import ReferencePlace
+from timegate.references.bibtex import read_bibtex
+from timegate.references.model import ReferencePlace
 
 LINK = "https://archive.today/20130203040506/http://www.dr.dk/a_b"
 
@@ -24,8 +24,10 @@ def test_an_entry_is_read_with_its_dates_in_order_of_preference() -> None:
     (place,) = read(text)
 
     assert place.item.references == ("http://www.dr.dk/",)
-    assert place.item.dates == ("2016-02-03", "mar 2015", "2015")
-    assert place.link is None
+    assert place.item.dates == ("2016-02-03",)
+    assert place.link == place.date
+    assert not text[slice(*place.link or (0, 1))]
+    assert place.before_link.strip(", \n").startswith("archiveurl")
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,7 @@ def test_comments_and_preambles_are_not_entries() -> None:
         ("note = {Retrieved on February 3, 2016, again}", ("February 3, 2016",)),
         (
             "lastaccessed = {February~3, 2016}, month = 2, year = {2015}",
-            ("February 3, 2016", "2 2015", "2015"),
+            ("February 3, 2016",),
         ),
         ("urldate = when, month = {}, note = {accessed daily}", ()),
     ],

@@ -1,0 +1,324 @@
+"""References to a copy in the usual notations.
+
+Everything an archive reports about a copy is untrusted text. Each notation escapes the
+characters that would end its fields: ``|`` in wikitext, ``}`` in BibTeX.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from datetime import date
+from html import escape
+from typing import Final, Literal, get_args
+from urllib.parse import quote, urlsplit
+
+from archives.diagnostics import Malformed
+from archives.moment import Moment
+from archives.uri import negotiable
+from timegate.citations import Copy, citation, item_of
+from timegate.identifiers.duri import Duri
+from timegate.text import MONTH_NAMES, masked
+
+Form = Literal[
+    "pwid",
+    "duri",
+    "link",
+    "robust-link",
+    "cs1",
+    "wikitext",
+    "apa",
+    "mla",
+    "chicago",
+    "iso690",
+    "bibtex",
+    "ris",
+    "csl",
+]
+FORMS: Final[tuple[Form, ...]] = get_args(Form)
+LABELS: Final[Mapping[Form, str]] = {
+    "pwid": "PWID",
+    "duri": "duri",
+    "link": "Archive link",
+    "robust-link": "Robust Link",
+    "cs1": "Wikipedia",
+    "wikitext": "Wiki link",
+    "apa": "APA",
+    "mla": "MLA",
+    "chicago": "Chicago",
+    "iso690": "ISO 690",
+    "bibtex": "BibTeX",
+    "ris": "RIS",
+    "csl": "CSL-JSON",
+}
+"""The name of each form for people."""
+_LONGEST_TITLE: Final = 300
+_NOT_IN_KEY: Final = re.compile(r"[^a-z0-9]++")
+# RFC 3986 without the characters that end a field, a link or a parameter in some notation:
+# quotes, braces, brackets, | and backslash. % stays, so that nothing is encoded twice.
+_IN_URL: Final = "!#$%&()*+,-./:;=?@_~"
+
+
+def reference(form: Form, copy: Copy) -> str | None:
+    """Return a reference to *copy* in the notation *form*; None if it cannot express it."""
+    if not (negotiable(copy.uri) and negotiable(copy.original)):
+        return None
+    return _WRITERS[form](copy)
+
+
+def _pwid(copy: Copy) -> str | None:
+    if copy.archive_id is None:
+        return None
+    try:
+        names = citation(copy.original, copy.captured, copy.archive_id, raw=copy.raw)
+    except Malformed:
+        # The archive reports an original that is not a valid URL.
+        return None
+    return names.pwid.canonical
+
+
+def _duri(copy: Copy) -> str | None:
+    try:
+        return Duri(copy.captured, item_of(copy.original)).canonical
+    except Malformed:
+        return None
+
+
+def _link(copy: Copy) -> str:
+    return _url(copy.uri)
+
+
+def _robust_link(copy: Copy) -> str:
+    """Return a Robust Link (robustlinks.mementoweb.org): original, copy and date in one."""
+    original, version = escape(_url(copy.original)), escape(_url(copy.uri))
+    return (
+        f'<a href="{original}" data-originalurl="{original}" data-versionurl="{version}" '
+        f'data-versiondate="{_day(copy)}">{escape(_title(copy))}</a>'
+    )
+
+
+def _cs1(copy: Copy) -> str:
+    """Return Wikipedia's ``{{cite web}}``."""
+    fields = {
+        "title": _wikitext(_title(copy)),
+        "url": _url(copy.original),
+        "website": _wikitext(_site(copy)),
+        "archive-url": _url(copy.uri),
+        "archive-date": _day(copy),
+        "url-status": copy.url_status,
+    }
+    if day := copy.accessed or copy.viewed:
+        fields["access-date"] = day.isoformat()
+    return "{{cite web " + " ".join(f"|{name}={value}" for name, value in fields.items()) + "}}"
+
+
+def _wiki_link(copy: Copy) -> str:
+    captured = f"captured {copy.captured} by {_wikitext(_plain(copy.archive))}"
+    return f"[{_url(copy.uri)} {_wikitext(_title(copy))}], {captured}"
+
+
+def _bibtex(copy: Copy) -> str:
+    name = _pwid(copy) or _duri(copy) or ""
+    note = f"Captured {copy.captured} by {_plain(copy.archive)}. {name}".strip()
+    fields = {
+        "title": "{" + _tex(_title(copy)) + "}",
+        "url": _url(copy.uri),
+        "urldate": _day(copy),
+        "note": _tex(note),
+    }
+    key = _key(copy)
+    body = "".join(f"  {field} = {{{value}}},\n" for field, value in fields.items())
+    return f"@misc{{{key},\n{body}}}"
+
+
+def _csl(copy: Copy) -> str:
+    """Return CSL-JSON. *accessed* is the day of capture: then the page was as cited."""
+    digits = copy.captured.digits
+    parts = [int(part) for part in (digits[:4], digits[4:6], digits[6:8]) if part]
+    item = {
+        "id": _key(copy),
+        "type": "webpage",
+        "title": _title(copy),
+        "container-title": _site(copy),
+        "URL": _url(copy.original),
+        "accessed": {"date-parts": [parts]},
+        "archive": _plain(copy.archive),
+        "archive_location": _url(copy.uri),
+        "note": _pwid(copy) or _duri(copy) or "",
+    }
+    return json.dumps([item], ensure_ascii=False, indent=2)
+
+
+def _iso690(copy: Copy) -> str:
+    viewed = f" [viewed {copy.viewed.isoformat()}]" if copy.viewed else ""
+    name = _pwid(copy) or _duri(copy)
+    text = f"{_title(copy)} [online]. Captured {copy.captured}{viewed}. "
+    text += f"Archived by: {_plain(copy.archive)}. Available from: {_url(copy.uri)}. "
+    text += f"Original: {_url(copy.original)}."
+    return f"{text} {name}" if name else text
+
+
+def _apa(copy: Copy) -> str:
+    """Return a reference in the style of APA 7; a page without an author begins with its title.
+
+    The date of publication is not known: ``n.d.``, with the day of capture after the site.
+    """
+    captured = f"Captured {_american(copy.captured)}, by {_plain(copy.archive)}."
+    origin = (
+        f"Retrieved {_american_day(copy.viewed)}, from {_url(copy.uri)}"
+        if copy.viewed
+        else _url(copy.uri)
+    )
+    return f"{_ended(_title(copy))} (n.d.). {_ended(_site(copy))} {captured} {origin}"
+
+
+def _mla(copy: Copy) -> str:
+    """Return a reference in the style of MLA 9: the page, then the archive that contains it."""
+    accessed = f" Accessed {_mla_day(copy.viewed)}." if copy.viewed else ""
+    return (
+        f"“{_ended(_title(copy))}” {_site(copy)}, {_url(copy.original)}. "
+        f"{_plain(copy.archive)}, captured {_mla_date(copy.captured)}, "
+        f"{_url(copy.uri)}.{accessed}"
+    )
+
+
+def _chicago(copy: Copy) -> str:
+    """Return an entry of a bibliography in the style of Chicago 17."""
+    accessed = f" Accessed {_american_day(copy.viewed)}." if copy.viewed else ""
+    return (
+        f"{_site(copy)}. “{_ended(_title(copy))}” Captured {_american(copy.captured)}, by "
+        f"{_plain(copy.archive)}.{accessed} {_url(copy.uri)}."
+    )
+
+
+def _ris(copy: Copy) -> str:
+    """Return a record for reference managers; ``Y2`` is the day of capture, as in CSL-JSON."""
+    name = _pwid(copy) or _duri(copy)
+    lines = [
+        ("TY", "ELEC"),
+        ("TI", _title(copy)),
+        ("T2", _site(copy)),
+        ("Y2", _day(copy).replace("-", "/")),
+        ("UR", _url(copy.uri)),
+        ("DB", _plain(copy.archive)),
+        ("N1", f"Captured {copy.captured}. Original: {_url(copy.original)}"),
+        *([("N1", name)] if name else []),
+        ("ER", ""),
+    ]
+    return "\n".join(f"{tag}  - {value}" for tag, value in lines)
+
+
+_SHORT_MONTHS: Final = (
+    *("Jan.", "Feb.", "Mar.", "Apr.", "May", "June", "July"),
+    *("Aug.", "Sept.", "Oct.", "Nov.", "Dec."),
+)
+
+
+def _american(moment: Moment) -> str:
+    """Return the day of *moment* as ``January 22, 2016``, no more precise than it is."""
+    year, month, day = _parts(moment)
+    if month is None:
+        return year
+    name = MONTH_NAMES[month - 1]
+    return f"{name} {year}" if day is None else f"{name} {day}, {year}"
+
+
+def _american_day(day: date) -> str:
+    return _american(Moment(f"{day:%Y%m%d}"))
+
+
+def _mla_date(moment: Moment) -> str:
+    """Return the day of *moment* as ``22 Jan. 2016``, no more precise than it is."""
+    year, month, day = _parts(moment)
+    name = None if month is None else _SHORT_MONTHS[month - 1]
+    return " ".join(str(part) for part in (day, name, year) if part is not None)
+
+
+def _mla_day(day: date) -> str:
+    return _mla_date(Moment(f"{day:%Y%m%d}"))
+
+
+def _parts(moment: Moment) -> tuple[str, int | None, int | None]:
+    digits = moment.digits
+    month, day = digits[4:6], digits[6:8]
+    return digits[:4], int(month) if month else None, int(day) if day else None
+
+
+def _ended(text: str) -> str:
+    """Return *text* with one mark at its end."""
+    return text if text.endswith((".", "?", "!", "…")) else f"{text}."
+
+
+_WRITERS: Final[Mapping[Form, Callable[[Copy], str | None]]] = {
+    "pwid": _pwid,
+    "duri": _duri,
+    "link": _link,
+    "robust-link": _robust_link,
+    "cs1": _cs1,
+    "wikitext": _wiki_link,
+    "apa": _apa,
+    "mla": _mla,
+    "chicago": _chicago,
+    "iso690": _iso690,
+    "bibtex": _bibtex,
+    "ris": _ris,
+    "csl": _csl,
+}
+
+
+def _url(uri: str) -> str:
+    """Percent-encode every character of *uri* that is markup in some notation."""
+    return quote(uri, safe=_IN_URL, errors="replace")
+
+
+def _day(copy: Copy) -> str:
+    digits = copy.captured.digits
+    return "-".join(filter(None, (digits[:4], digits[4:6], digits[6:8])))
+
+
+def _title(copy: Copy) -> str:
+    """Return the title of the page; without one, its address without the scheme.
+
+    CS1 puts references whose title is a whole URL into an error category.
+    """
+    title = _plain(copy.title or "")
+    return title or _plain(copy.original.partition("://")[2])
+
+
+def _site(copy: Copy) -> str:
+    try:
+        return _plain(urlsplit(copy.original).hostname or "")
+    except ValueError:  # brackets around something that is not an IPv6 address
+        return ""
+
+
+def _key(copy: Copy) -> str:
+    site = _NOT_IN_KEY.sub("", _site(copy).lower().removeprefix("www."))
+    return f"{site[:40] or 'page'}{copy.captured.digits[:8]}"
+
+
+def _plain(text: str) -> str:
+    """Return *text* on one line, without control characters, cut at a title's length."""
+    words = masked(text[: 2 * _LONGEST_TITLE], " ").split()
+    return " ".join(words)[:_LONGEST_TITLE]
+
+
+_WIKITEXT: Final = str.maketrans({c: f"&#{ord(c)};" for c in "&<>[]{|}'~_"})
+
+
+def _wikitext(text: str) -> str:
+    """Return *text* with the markup of wikitext (links, ``''``, ``~~~~``) as entities."""
+    return text.translate(_WIKITEXT)
+
+
+_TEX: Final = str.maketrans(
+    {
+        **{c: f"\\{c}" for c in "&%$#_{}"},
+        "\\": "\\textbackslash{}",
+        "~": "\\textasciitilde{}",
+        "^": "\\textasciicircum{}",
+    }
+)
+
+
+def _tex(text: str) -> str:
+    return text.translate(_TEX)

@@ -1,0 +1,370 @@
+"""The dates of a reference: what each is the date of, and which one is used.
+
+The date of an archived copy or of access says when the page was seen. A date of publication
+does not: it is used only if there is no other, and that is said. A date whose meaning is not
+known, or that can be read in two ways, leaves a doubt: the answer is then not "as requested".
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple
+
+from archives.moment import Moment
+from archives.regex_compat import compiled
+from timegate.text.written_dates import DATE_WORDS, WrittenDate, find_dates, whole_date
+
+DateBasis = Literal["own", "archived", "accessed", "beside", "default", "published", "unmarked"]
+"""What a date is the date of, the best first.
+
+``own``: the reference itself states it; ``beside``: there is nothing but the reference and the
+date; ``default``: given for all references; ``unmarked``: the text does not say.
+"""
+_BASES: Final[Sequence[DateBasis]] = (
+    *("own", "archived", "accessed", "beside", "default", "published", "unmarked"),
+)
+_CERTAIN: Final = frozenset(_BASES[:5])
+_SEEN: Final = frozenset(("archived", "accessed", "beside"))
+"""What says that a page was there at that time."""
+_FIRST_PAGE: Final = "1991"
+"""The year of the first page of the Web."""
+BASIS_WORDS: Final[dict[DateBasis, str]] = {
+    "own": "stated by the reference itself",
+    "archived": "the date of the archived copy",
+    "accessed": "the date of access",
+    "beside": "the date beside the reference",
+    "default": "the date given for all references",
+    "published": "the date of publication",
+    "unmarked": "the text does not say of what",
+}
+
+
+class FoundDate(NamedTuple):
+    """A date that belongs to a reference."""
+
+    text: str
+    """As written."""
+    moment: Moment | None
+    """None if it is not certain which date is meant."""
+    basis: DateBasis
+    readings: tuple[Moment, ...] = ()
+    """What it may mean, if that is not certain."""
+
+    @property
+    def words(self) -> str:
+        """The date and what it is the date of."""
+        if self.moment is not None:
+            return f"{self.text} ({BASIS_WORDS[self.basis]})"
+        if not self.readings:
+            return f"{self.text} (not a date that can be used)"
+        return f"{self.text} (it may be {' or '.join(map(str, self.readings))})"
+
+
+class ChosenDate(NamedTuple):
+    """The date that is used for a reference, and those that are not."""
+
+    at: Moment | None = None
+    used: FoundDate | None = None
+    unused: tuple[FoundDate, ...] = ()
+    doubt: bool = False
+    """Whether another date may be meant, so that no copy is certainly as requested."""
+
+    @property
+    def choices(self) -> tuple[Moment, ...]:
+        """The dates that may be meant instead, if there is a doubt."""
+        if not self.doubt:
+            return ()
+        dates = [*([self.used] if self.used else []), *self.unused]
+        moments = (each for date in dates for each in (date.readings or (date.moment,)))
+        known = (moment for moment in moments if moment is not None and moment != self.at)
+        return tuple(dict.fromkeys(known))
+
+    @property
+    def is_to_be_said(self) -> bool:
+        """Whether it is not plain which date is used: none, or one of publication."""
+        return self.doubt or (self.used is not None and self.used.basis not in _CERTAIN)
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """Sentences on which date is used and why, and which are not."""
+        return tuple(filter(None, (self._used(), self._unused())))
+
+    def as_of(self, now: datetime) -> "ChosenDate":
+        """Return the choice without dates of access after *now*: they are not certain."""
+        dates = [*([self.used] if self.used else []), *self.unused]
+        known = known_at(dates, now)
+        if known == dates or (self.used is not None and self.used.basis == "own"):
+            return self
+        chosen = choose(known)
+        return chosen._replace(doubt=chosen.doubt or self.doubt)
+
+    def _used(self) -> str:
+        if self.used is None or self.at is None:
+            return "No date is used: the newest copy is searched" if self.unused else ""
+        if self.used.moment is None:
+            return f"Only the year {self.at} is used of the date {self.used.words}"
+        why = ""
+        if self.used.basis == "published":
+            why = ": no date of access is stated"
+        elif self.used.basis == "unmarked":
+            return f"Date used: {self.used.text}, though {BASIS_WORDS['unmarked']}"
+        return f"Date used: {self.used.text}, {BASIS_WORDS[self.used.basis]}{why}"
+
+    def _unused(self) -> str:
+        if not self.unused:
+            return ""
+        return f"Not used: {', '.join(date.words for date in self.unused[:5])}"
+
+
+def choose(dates: Iterable[FoundDate], own: Moment | None = None) -> ChosenDate:
+    """Return which of *dates* is used for a reference that states *own* itself."""
+    listed = list(dict.fromkeys(dates))
+    if own is not None:
+        return ChosenDate(own, FoundDate(str(own), own, "own"), tuple(listed))
+    for basis in _BASES:
+        group = [date for date in listed if date.basis == basis]
+        if group:
+            return _of_group(group, [date for date in listed if date not in group])
+    return ChosenDate()
+
+
+def _of_group(group: Sequence[FoundDate], rest: Sequence[FoundDate]) -> ChosenDate:
+    used = _finest(group)
+    others = (*(date for date in group if date is not used), *rest)
+    if used is None or (used.basis == "unmarked" and _is_bare_year(used)):
+        return ChosenDate(None, None, (*group, *rest), doubt=True)
+    if used.moment is None:
+        years = {reading.digits[:4] for reading in used.readings}
+        if len(years) != 1:
+            return ChosenDate(None, None, (*group, *rest), doubt=True)
+        return ChosenDate(Moment(years.pop()), used, others, doubt=True)
+    doubt = used.basis not in _CERTAIN and any(_contradicts(used, date) for date in others)
+    return ChosenDate(used.moment, used, others, doubt)
+
+
+def _is_bare_year(date: FoundDate) -> bool:
+    return date.moment is not None and len(date.moment.digits) == 4
+
+
+def _finest(group: Sequence[FoundDate]) -> FoundDate | None:
+    """Return the most precise of dates that agree; None if two of them contradict."""
+    finest = max(group, key=lambda date: len(date.moment.digits) if date.moment else 0)
+    return None if any(_contradicts(finest, date) for date in group) else finest
+
+
+def _contradicts(one: FoundDate, other: FoundDate) -> bool:
+    """Whether two dates cannot both be right; a bare year in a title is no contradiction."""
+    if one is other or (other.basis == "unmarked" and _is_bare_year(other)):
+        return False
+    if one.moment is None or other.moment is None:
+        return one != other and bool(one.readings or other.readings)
+    length = min(len(one.moment.digits), len(other.moment.digits))
+    return one.moment.digits[:length] != other.moment.digits[:length]
+
+
+def stated_date(text: str, basis: DateBasis) -> FoundDate | None:
+    """Return the date that a field of a citation states; None if it is no date."""
+    found = whole_date(text)
+    return None if found is None else found_date(found, basis)
+
+
+def field_date(text: str, basis: DateBasis) -> Iterator[FoundDate]:
+    """Yield the date in a field of a citation, even if it cannot be read."""
+    if text.strip():
+        yield stated_date(text, basis) or FoundDate(text.strip(), None, basis)
+
+
+def noted_dates(text: str) -> Iterator[FoundDate]:
+    """Yield the dates in a note of a citation, with what the words around them say."""
+    floor = 0
+    for date in find_dates(text):
+        basis = mark_before(text[max(floor, date.start - 90) : date.start]) or mark_after(
+            text[date.end : date.end + 24]
+        )
+        yield found_date(date, basis or "unmarked")
+        floor = date.end
+
+
+_NAME_PARTS: Final = compiled(r"[A-Z]?[^\W\d_A-Z]++|[A-Z]++|[0-9]++")
+
+
+def basis_of_name(name: str) -> DateBasis | None:
+    """Return what the name of a field or a column says of the date in it; None if nothing."""
+    words = " ".join(_NAME_PARTS.findall(name)).lower()
+    if words.endswith((" date", " datum", " am", " on", " dato")):
+        words = words.rpartition(" ")[0]
+    return mark_before(f"{words} ")
+
+
+def found_date(date: WrittenDate, basis: DateBasis) -> FoundDate:
+    """Return *date* with what it is the date of."""
+    moment, readings = date.moment, () if date.moment is not None else date.readings
+    found = FoundDate(" ".join(date.text.split()), moment, basis, readings)
+    return found if _is_possible(found) else _unusable(found)
+
+
+def known_at(dates: Iterable[FoundDate], now: datetime) -> list[FoundDate]:
+    """Return *dates*; one after *now* on which a page was seen becomes one without a moment."""
+    # Tomorrow has begun in some time zones.
+    tomorrow = Moment.of(now + timedelta(days=1)).digits
+    return [date if _is_possible(date, tomorrow) else _unusable(date) for date in dates]
+
+
+def _unusable(date: FoundDate) -> FoundDate:
+    return date._replace(moment=None, readings=())
+
+
+def _is_possible(date: FoundDate, latest: str | None = None) -> bool:
+    """Whether a page can have been seen then; any date is possible for other things."""
+    moments = [*date.readings, *([date.moment] if date.moment else [])]
+    if date.basis not in _SEEN or not moments:
+        return True
+    return any(_FIRST_PAGE <= moment.digits <= (latest or moment.digits) for moment in moments)
+
+
+def _alternatives(words: Iterable[str]) -> str:
+    """Return an expression for *words*, the longest first."""
+    spelled = sorted({word.replace(" ", "\0") for word in words}, key=len, reverse=True)
+    return "|".join(re.escape(word).replace("\0", r"\s{1,2}") for word in spelled)
+
+
+_BASIS_OF: Final[dict[str, DateBasis]] = {
+    word: basis
+    for basis in ("published", "archived", "accessed")
+    for words in DATE_WORDS["before"][basis].values()
+    for word in words
+}
+"""What a word or phrase before a date says of it."""
+_LONGEST_PHRASE: Final = 4
+"""Words."""
+_EAST: Final = r"[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]"
+"""Scripts without blanks between words."""
+_EASTERN_MARK: Final = compiled(
+    _alternatives(word for word in _BASIS_OF if re.search(_EAST, word))
+)
+_MARK_AFTER: Final = compiled(
+    rf"\s{{0,2}}(?:(?P<accessed>{_alternatives(DATE_WORDS['after']['accessed'])})"
+    rf"|(?P<archived>{_alternatives(DATE_WORDS['after']['archived'])}))",
+    re.IGNORECASE,
+)
+_BETWEEN: Final = frozenset(DATE_WORDS["between"]["words"].split())
+_WEAK: Final = frozenset(DATE_WORDS["between"]["weak"].split())
+_WORDS: Final = compiled(r"[^\W\d_]{1,20}|[^\w\s]")
+_LONGEST_GAP: Final = 40
+_STRONG: Final = _BASIS_OF.keys() - _WEAK
+_ACCESS_WORD: Final = compiled(
+    r"(?:(?:last|zuletzt|letzter|page|dernier|ultimo|senast|sist)\s)?"
+    rf"(?:{_alternatives(word for word in _STRONG if word[0].isalpha())})"
+    rf"(?=[\s:]|$)|[\s(]?(?:{_EASTERN_MARK.pattern})",
+    re.IGNORECASE,
+)
+
+
+_SEEN_WORDS: Final = [word for word in _STRONG if _BASIS_OF[word] == "accessed"]
+_WAS_SEEN: Final = compiled(
+    rf"(?<!\w)(?:{_alternatives(_SEEN_WORDS)})(?!\w)"
+    rf"|(?:{_alternatives(word for word in _SEEN_WORDS if re.search(_EAST, word))})",
+    re.IGNORECASE,
+)
+# The seventh edition of the MLA's style has the date of access after the medium.
+_MLA: Final = compiled(r"[.,]\s{1,2}Web\.\s{1,2}$")
+_NOTE: Final = compiled(
+    r"[\s>)\].,;:]{0,4}[(\[\uff08\u3010]([^()\[\]\uff08\uff09\u3010\u3011]{1,80})"
+)
+_BEFORE_WORD: Final = compiled(r"[\s>)\].,;:\u2013\u2014-]{0,5}(?:(?:last|zuletzt|page)\s)?")
+_RELATIVE: Final = frozenset(DATE_WORDS["relative"]["words"].split())
+_LONGEST_UNREAD: Final = 40
+_ROMAN: Final = compiled(r"M{1,2}[CDLXVI]{1,8}")
+"""A year in Roman numerals."""
+
+
+def unread_date(before: str, after: str) -> FoundDate | None:
+    """Return what stands around a link instead of a date of access that can be read.
+
+    In "(accessed yesterday)" and in dates of other calendars; None if there is nothing.
+    """
+    note = _NOTE.match(after)
+    if note and (mark := _WAS_SEEN.search(note[1])):
+        rest = note[1][mark.end() :]
+        written = rest if _is_time(rest.split()) else note[1]
+        return _unread(written) if _is_time(written.split()) else None
+    start = _BEFORE_WORD.match(after)
+    if start and (mark := _WAS_SEEN.match(after, start.end())):
+        return _unread_after(after[mark.end() : mark.end() + _LONGEST_UNREAD])
+    marks = [*_WAS_SEEN.finditer(before)]
+    if marks and len(before) - marks[-1].end() <= _LONGEST_UNREAD:
+        return _unread_after(before[marks[-1].end() :])
+    return None
+
+
+def _unread_after(text: str) -> FoundDate | None:
+    """Return the first words of *text*, if they are a time and no articles or prepositions."""
+    words = text.split()
+    while words and words[0].strip(",.:").lower() in {*_BETWEEN, ""} - _RELATIVE:
+        words = words[1:]
+    return _unread(words[0]) if _is_time(words[:1]) else None
+
+
+def _unread(text: str) -> FoundDate:
+    return FoundDate(" ".join(text.split()).strip(" ,;:"), None, "accessed")
+
+
+def _is_time(words: Sequence[str]) -> bool:
+    return any(
+        word.strip(",;:.()[]").lower() in _RELATIVE
+        or any(map(str.isdigit, word))
+        or _ROMAN.fullmatch(word.strip(",;:.()[]"))
+        for word in words
+    )
+
+
+def access_word(text: str) -> bool:
+    """Whether *text* begins with a word that says of what a date is the date."""
+    return _ACCESS_WORD.match(text) is not None
+
+
+def mark_before(text: str, *, year: bool = False) -> DateBasis | None:
+    """Return what the last words of *text* say of a date that follows; None if nothing.
+
+    *year*: the date is a year alone.
+    """
+    if not year and _MLA.search(text[-_LONGEST_GAP:]):
+        return "accessed"
+    found = _last_mark(text)
+    if found is None:
+        return None
+    phrase, end = found
+    if len(text) - end > _LONGEST_GAP or not _connects(text[end:]):
+        return None
+    return None if year and phrase in _WEAK else _BASIS_OF[phrase]
+
+
+def _last_mark(text: str) -> tuple[str, int] | None:
+    """Return the last phrase of *text* that says something of a date, and its end."""
+    if not text.isascii() and (east := [*_EASTERN_MARK.finditer(text)]):
+        return east[-1][0], east[-1].end()
+    words = [*_WORDS.finditer(text)]
+    for first in range(len(words) - 1, -1, -1):
+        for last in range(min(first + _LONGEST_PHRASE, len(words)) - 1, first - 1, -1):
+            phrase = " ".join(word[0] for word in words[first : last + 1]).lower()
+            if phrase in _BASIS_OF:
+                return phrase, words[last].end()
+    return None
+
+
+def _connects(gap: str) -> bool:
+    """Whether nothing but articles, prepositions and the name of a weekday is in *gap*."""
+    words = _WORDS.findall(gap)
+    return not any(
+        word[0].isalpha() and word.lower() not in _BETWEEN and following != ","
+        for word, following in pairwise([*words, ""])
+    )
+
+
+def mark_after(text: str) -> DateBasis | None:
+    """Return what the first words of *text* say of a date before it; None if nothing."""
+    match = _MARK_AFTER.match(text)
+    if match is None:
+        return None
+    return "archived" if match["archived"] else "accessed"

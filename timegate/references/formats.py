@@ -1,0 +1,436 @@
+"""Formats of lists and documents: which one a text has, and the references in it."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from io import BytesIO
+from itertools import pairwise, zip_longest
+from pathlib import PurePath
+from typing import Final, Literal, TypeVar
+
+from archives.diagnostics import Malformed
+from archives.regex_compat import compiled
+from archives.registry import Registry
+from timegate.identifiers import parse
+from timegate.references.bibtex import read_bibtex
+from timegate.references.broken_lines import has_broken_pwid
+from timegate.references.dates import field_date, known_at
+from timegate.references.hypertext import html_anchors, visible_text
+from timegate.references.invisible import VisibleText
+from timegate.references.lines import Columns, read_json, read_table
+from timegate.references.links import TextLink, find_links, is_identifier
+from timegate.references.model import (
+    BadInput,
+    FoundReference,
+    Notation,
+    ReferencePlace,
+    TextSpan,
+    cited,
+    masked,
+    place_of,
+)
+from timegate.references.prose import dated, read_citation, read_prose
+from timegate.references.ris import read_ris
+from timegate.references.wikitext import read_wikitext, template_spans
+from timegate.references.xml_lists import attribute_links, is_xml, without_tags
+from timegate.text.written_dates import whole_date
+
+InputFormat = Literal[
+    "lines",
+    "csv",
+    "json",
+    "jsonl",
+    "bibtex",
+    "wikitext",
+    "html",
+    "xml",
+    "ris",
+    "markdown",
+    "rst",
+    "latex",
+    "text",
+    "docx",
+    "pdf",
+]
+
+_SUFFIXES: Final[dict[str, InputFormat]] = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".bib": "bibtex",
+    ".bibtex": "bibtex",
+    ".wiki": "wikitext",
+    ".wikitext": "wikitext",
+    ".mediawiki": "wikitext",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".xml": "xml",
+    ".ris": "ris",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".rst": "rst",
+    ".tex": "latex",
+    ".docx": "docx",
+    ".pdf": "pdf",
+}
+_ENTRY: Final = compiled(r"^[ \t]{0,8}@[A-Za-z]{1,30}[ \t]{0,8}[{(]", re.MULTILINE)
+_WIKI: Final = compiled(r"\{\{|\[\[|<ref|^==", re.MULTILINE | re.IGNORECASE)
+_PAGE: Final = compiled(r"<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
+_LINK: Final = compiled(r"<a\s[^<>]{0,999}href\s{0,9}=", re.IGNORECASE)
+_JSON: Final = compiled(r"\[\s*+[{\"]|\{\s*+\"")
+_LOOK: Final = 8192
+_UNSUPPORTED: Final = (
+    (b"\xd0\xcf\x11\xe0", "an old office file: save it as .docx or as text"),
+    (b"\x1f\x8b", "a compressed file: unpack it first"),
+    (b"\xff\xfe", "a text in UTF-16: save it as UTF-8"),
+    (b"\xfe\xff", "a text in UTF-16: save it as UTF-8"),
+)
+_QUOTED: Final = compiled(r"\"(?:urn:(?:pwid|duri):|pwid:|duri:)", re.IGNORECASE)
+"""An identifier in quotation marks, which may be broken into lines."""
+_RIS: Final = compiled(r"^TY  ?- ", re.MULTILINE)
+_BEGINS_WITH_REFERENCE: Final = compiled(
+    r"[<\"']?(?:(?:view-source:)?[a-z]{3,6}://|urn:|pwid:|duri:|tdb:|doi:|10\.[0-9]{4}|www\."
+    r"|[a-z0-9-]{1,63}\.[a-z0-9.-]{2,200}(?:[/:,;\s]|$))",
+    re.IGNORECASE,
+)
+
+
+def format_of(name: str, beginning: bytes) -> InputFormat:
+    """Return the format of the list called *name* that begins with *beginning*."""
+    text = beginning[:_LOOK].decode(errors="replace").lstrip("\ufeff \r\n\t")
+    named = format_of_name(name)
+    if named == "json" and _begins_with_a_whole_line(text, last=False):
+        return "jsonl"
+    return named or _detected(text)
+
+
+def format_of_name(name: str) -> InputFormat | None:
+    """Return the format that the suffix of a file name stands for; None if unknown."""
+    return _SUFFIXES.get(PurePath(name).suffix.lower())
+
+
+def office_format(name: str, beginning: bytes) -> InputFormat | None:
+    """Return the format of a document that is not text; None if it is text."""
+    if beginning.startswith(b"%PDF-"):
+        return "pdf"
+    if beginning.startswith(b"PK\x03\x04"):
+        return "docx" if PurePath(name).suffix.lower() in (".docx", "") else None
+    return None
+
+
+def unsupported(beginning: bytes) -> str:
+    """Return what a file that is certainly not a list is, and what to do; else nothing."""
+    if beginning.startswith(b"PK\x03\x04"):
+        return "a ZIP or office file: save it as .docx, CSV or text"
+    return next((hint for mark, hint in _UNSUPPORTED if beginning.startswith(mark)), "")
+
+
+def _detected(text: str) -> InputFormat:
+    if text.startswith('"') and not _QUOTED.match(text):
+        # A CSV table may begin with a quoted heading; a JSON string is a whole line.
+        first, _, rest = text.partition("\n")
+        if first.rstrip().count('"') == 2:
+            return "jsonl"
+        return "csv" if rest.strip() or next(find_links(first), None) is None else "text"
+    if _JSON.match(text):
+        return "jsonl" if _begins_with_a_whole_line(text, last=True) else "json"
+    if _PAGE.match(text):
+        return "html"
+    marks: tuple[tuple[InputFormat, re.Pattern[str]], ...] = (
+        ("bibtex", _ENTRY),
+        ("ris", _RIS),
+        ("wikitext", _WIKI),
+        ("html", _LINK),
+    )
+    found = next((form for form, mark in marks if mark.search(text)), None)
+    return found or ("xml" if is_xml(text) else _plain(text))
+
+
+def _plain(text: str) -> InputFormat:
+    whole = text.splitlines()
+    lines = [line for line in whole[:-1] or [text] if line.strip()]
+    for delimiter in ",;\t":
+        in_all = bool(lines) and all(delimiter in line for line in lines)
+        if in_all and " " not in lines[0] and len(whole) > 1:
+            return "csv"
+    listed = [line.split() for line in whole if line.strip() and line.lstrip()[0] != "#"]
+    # A list has no lines of words; one word that is no reference is an entry with a fault.
+    is_prose = any(
+        len(words) > 1 and not _BEGINS_WITH_REFERENCE.match(words[0]) for words in listed
+    )
+    is_cut = any(link.incomplete and "." in link.identifier for link in find_links(text))
+    is_broken = is_cut or _is_broken(listed) or has_broken_pwid(text)
+    return "text" if is_prose or is_broken else "lines"
+
+
+def _is_broken(lines: list[list[str]]) -> bool:
+    """Whether an identifier is broken into lines, or a date is on a line of its own."""
+    words = [line[0] for line in lines]
+    return any(
+        last.endswith(":") or whole_date(word) is not None for last, word in pairwise(words)
+    )
+
+
+def _begins_with_a_whole_line(text: str, *, last: bool) -> bool:
+    """Whether the first line is a whole JSON object; *last*: it may be the only line."""
+    first, line_break, rest = text.partition("\n")
+    if not first.startswith("{") or not (last or rest.strip()):
+        return False
+    if not line_break:
+        # The line may be cut off here; a pretty-printed object would have a line break by now.
+        return True
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+REWRITTEN: Final[frozenset[InputFormat]] = frozenset(
+    ("wikitext", "bibtex", "ris", "html", "markdown", "rst", "latex", "text")
+)
+"""Documents that can be written again with other links."""
+_PROSE: Final = frozenset(("lines", "markdown", "rst", "latex", "text", "docx", "pdf"))
+
+
+def places_in(
+    text: str, form: InputFormat, registry: Registry, now: datetime, *, article: bool = False
+) -> Iterator[ReferencePlace]:
+    """Yield the references of a document with their positions, in order.
+
+    *article*: of wikitext, only archive links and citations whose link is marked as dead. A
+    date of access after *now* is not certain.
+    """
+    visible = VisibleText.of(text)
+    if form == "wikitext" and article:
+        places = read_wikitext(visible.text, lambda link: is_archive_link(link, registry))
+    else:
+        places = _numbered(_places(visible.text, form, registry, now))
+    for place in places:
+        yield visible.placed(_known_at(place, now))
+
+
+def _known_at(place: ReferencePlace, now: datetime) -> ReferencePlace:
+    """Return the citation *place* without dates of access after *now*."""
+    known = tuple(known_at(place.dates, now))
+    if known == place.dates:
+        return place
+    item = cited(place.item.references, known, place.item.trouble).item
+    return place._replace(item=item._replace(position=place.item.position), dates=known)
+
+
+def extract(text: str, registry: Registry, now: datetime) -> tuple[FoundReference, ...]:
+    """Return the references in a pasted *text*, in order, each once.
+
+    A date of access after *now* is not certain.
+    """
+    shown = text[:MOST_CHARACTERS]
+    visible = VisibleText.of(shown)
+    shown = visible.text
+    form = _detected(shown.lstrip(" \r\n\t"))
+    if form == "csv" and next(find_links(shown.lstrip().partition("\n")[0]), None):
+        # Without a row of headings, it is read line by line.
+        form = "text"
+    found = [*_found(shown, form, registry)]
+    if form not in _PROSE and all(each.kind == "faulty" for each in found):
+        found = [*read_prose(shown, registry)] or found
+    first: dict[tuple[object, ...], FoundReference] = {}
+    for each in found:
+        known = visible.found(each)._replace(dates=each.dates.as_of(now))
+        first.setdefault((each.identifier, known.dates.at), known)
+    return tuple(first.values())
+
+
+_LONGEST_SNIPPET: Final = 4_000
+"""Characters of HTML that is read like prose; on a page, a date may belong to anything."""
+MOST_CHARACTERS: Final = 1 << 20
+"""Characters of a pasted text that are read."""
+
+
+def _found(text: str, form: InputFormat, registry: Registry) -> Iterator[FoundReference]:
+    if form in _PROSE:
+        yield from read_prose(text, registry)
+    elif form == "wikitext":
+        yield from _of_wikitext(text, registry)
+    elif form == "html":
+        yield from _of_html(text, registry)
+    elif form == "xml":
+        yield from _of_xml(text, registry)
+    elif form in ("bibtex", "ris"):
+        read = (
+            read_ris(text)
+            if form == "ris"
+            else read_bibtex(text, lambda link: is_archive_link(link, registry))
+        )
+        for place in read:
+            yield _as_found(place, registry)
+    else:
+        yield from _of_table(text, form, registry)
+
+
+def _places(
+    text: str, form: InputFormat, registry: Registry, now: datetime
+) -> Iterator[ReferencePlace]:
+    """Yield the references of a document; a link without any time is not rewritten."""
+    if form == "wikitext":
+        yield from _wikitext_places(text, registry, now)
+        return
+    if form == "bibtex":
+        yield from read_bibtex(text, lambda link: is_archive_link(link, registry))
+        return
+    if form == "ris":
+        for place in read_ris(text):
+            kept = is_archive_link(place.item.text, registry)
+            yield place if kept else place._replace(link=None)
+        return
+    whole = text.strip().strip('"\u201c\u201d')
+    if form == "text" and "\n" in whole and is_identifier(whole):
+        joined = "".join(whole.split())
+        yield cited((joined,), ())
+        return
+    notation: Notation = "plain"
+    if form in ("html", "latex"):
+        notation = "html" if form == "html" else "tex"
+    for found in _found(text, form, registry):
+        yield place_of(found._replace(dates=found.dates.as_of(now)), notation)
+
+
+def _wikitext_places(text: str, registry: Registry, now: datetime) -> Iterator[ReferencePlace]:
+    """Yield the citations, and the links outside them; what is not dead is not rewritten."""
+    citations = [*read_wikitext(text, lambda _: False, living=True)]
+    bare = [*read_prose(masked(text, template_spans(text)), registry)]
+    if not (citations or bare):
+        # A template that is no citation may have a link in it.
+        bare = [*read_prose(text, registry)]
+    outside = [place_of(found._replace(dates=found.dates.as_of(now))) for found in bare]
+    places = [
+        *citations,
+        *(
+            place if is_archive_link(place.item.text, registry) else place._replace(link=None)
+            for place in outside
+        ),
+    ]
+    places.sort(key=lambda place: place.where or place.link or TextSpan(0, 0))
+    links = [
+        (place.item.references[0], place.where or place.link or TextSpan(0, 0))
+        for place in places
+    ]
+    yield from _of_copies(places, links, registry)
+
+
+def _numbered(places: Iterator[ReferencePlace]) -> Iterator[ReferencePlace]:
+    for position, place in enumerate(places):
+        yield place._replace(item=place.item._replace(position=position))
+
+
+def _of_wikitext(text: str, registry: Registry) -> Iterator[FoundReference]:
+    """Yield the citations, and the links outside templates with the dates around them."""
+    places = read_wikitext(text, lambda _: False, living=True)
+    outside = masked(text, template_spans(text))
+    found = [
+        *(_as_found(place, registry) for place in places),
+        *read_prose(outside, registry),
+    ]
+    found.sort(key=lambda each: each.span)
+    yield from _of_copies(found, [(each.identifier, each.span) for each in found], registry)
+
+
+_SAME_NOTE: Final = 200
+"""Characters between a link and the template for the copy of its page."""
+T = TypeVar("T")
+
+
+def _of_copies(
+    references: Sequence[T], links: Sequence[tuple[str, TextSpan]], registry: Registry
+) -> Iterator[T]:
+    """Yield *references*; of a link and the copy of the same page after it, only the copy."""
+    following: tuple[str, TextSpan] | None = None
+    for reference, link, following in zip_longest(references, links, links[1:]):
+        if following is None or not _is_copy(link, following, registry):
+            yield reference
+
+
+def _is_copy(
+    link: tuple[str, TextSpan], following: tuple[str, TextSpan], registry: Registry
+) -> bool:
+    (one, place), (other, after) = link, following
+    if after.start - place.end > _SAME_NOTE or not other.endswith(one):
+        return False
+    return is_archive_link(other, registry) and not is_archive_link(one, registry)
+
+
+def _of_html(text: str, registry: Registry) -> Iterator[FoundReference]:
+    """Yield the links, and the addresses in the text, with the dates around them."""
+    whole = len(text) > _LONGEST_SNIPPET or _PAGE.match(text.lstrip()) is not None
+    anchors = [*html_anchors(text)]
+    robust = [anchor for anchor in anchors if anchor.dates or len(anchor.references) > 1]
+    plain = [anchor for anchor in anchors if anchor not in robust]
+    shown = visible_text(text)
+    links = [
+        TextLink(anchor.span, anchor.references[0], anchor.references[0]) for anchor in plain
+    ]
+    if not whole:
+        links = sorted([*links, *find_links(shown)])
+    found = [
+        *(read_citation(each.references, each.span, each.dates, registry) for each in robust),
+        *dated(shown, links, registry, only_marked=whole),
+    ]
+    yield from sorted(found, key=lambda each: each.span)
+
+
+def _of_xml(text: str, registry: Registry) -> Iterator[FoundReference]:
+    """Yield the references in the elements and attributes of a list, in order."""
+    shown = without_tags(text)
+    links = sorted([*find_links(shown), *attribute_links(text)])
+    yield from dated(shown, links, registry)
+
+
+def _of_table(text: str, form: InputFormat, registry: Registry) -> Iterator[FoundReference]:
+    """Yield the items of CSV and JSON; nothing if it is neither."""
+    try:
+        if form == "csv":
+            stream = BytesIO(text.encode(errors="surrogateescape"))
+            items = [*read_table(stream, Columns(), lambda cell: is_reference(cell, registry))]
+        else:
+            is_list = form == "jsonl" and "\n" in text.strip()
+            items = [*read_json(_as_list(text) if is_list else text)]
+    except BadInput:
+        return
+    for item in items:
+        dates = tuple(date for each in item.dates for date in field_date(each, "beside"))
+        found = read_citation(item.references, TextSpan(0, 0), dates, registry)
+        yield found._replace(dates=found.dates._replace(doubt=found.dates.doubt or item.doubt))
+
+
+def _as_list(lines: str) -> str:
+    return f"[{','.join(line for line in lines.splitlines() if line.strip())}]"
+
+
+def _as_found(place: ReferencePlace, registry: Registry) -> FoundReference:
+    span = place.where or place.link or TextSpan(0, 0)
+    found = read_citation(place.item.references, span, place.dates, registry)
+    found = found._replace(title=place.title, url_status=place.url_status)
+    trouble = place.item.trouble
+    return found._replace(trouble=trouble, kind="faulty") if trouble else found
+
+
+def is_reference(text: str, registry: Registry) -> bool:
+    """Whether *text* is certainly an identifier or URL; a title such as Node.js is not."""
+    try:
+        reading = parse(text, registry)
+    except Malformed:
+        return False
+    guessed = "scheme-assumed" in {note.token for note in reading.diagnostics}
+    return reading.kind.is_reference and not guessed
+
+
+def is_archive_link(text: str, registry: Registry) -> bool:
+    """Whether *text* is a link into an archive of *registry*."""
+    try:
+        return parse(text, registry).kind.is_archive_link
+    except Malformed:
+        return False

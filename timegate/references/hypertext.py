@@ -1,0 +1,121 @@
+"""Reader of HTML: the links of a page, and what Robust Links say about them."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from archives.regex_compat import compiled
+from timegate.identifiers import KINDS
+from timegate.references.dates import FoundDate, field_date
+from timegate.references.model import Item, TextSpan
+from timegate.text.html import ascii_lower, decode_entities, next_tag, page_text
+
+_ATTRIBUTE: Final = compiled(
+    r"[\s/]*+([^\s/>=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s>\"']++)))?+"
+)
+_IDENTIFIERS: Final = (
+    *("http://", "https://", "urn:"),
+    *(prefix for kind in KINDS for prefix in kind.prefixes),
+)
+
+
+_TAG: Final = compiled(r"</?[A-Za-z][^<>]{0,8000}>|<!--|&nbsp;|&#160;|&#xa0;", re.IGNORECASE)
+_TIME: Final = compiled(
+    r"<time\s(?:[^<>]{0,500}\s)?datetime\s{0,4}=\s{0,4}[\"']?([0-9][0-9T:.Z+ -]{3,40})",
+    re.IGNORECASE,
+)
+_LONGEST_TIME: Final = 200
+ORDINAL: Final = compiled(r"<sup>(?:st|nd|rd|th|er|re|o|a|e)</sup>", re.IGNORECASE)
+"""The ending of an ordinal number, as in 5<sup>th</sup>."""
+_BLOCK: Final = compiled(
+    r"</?(?:p|div|li|ul|ol|br|tr|td|th|table|h[1-6]|section|article|dd|dt|blockquote|hr)\b",
+    re.IGNORECASE,
+)
+
+
+class Anchor(NamedTuple):
+    """A link of a page."""
+
+    references: tuple[str, ...]
+    """The link to a copy first: it is the most specific."""
+    span: TextSpan
+    """Where the address is."""
+    dates: tuple[FoundDate, ...]
+    """The date of a Robust Link."""
+
+
+def read_html(document: str) -> Iterator[Item]:
+    """Yield an item for each link of *document*, in order."""
+    text = page_text(document.encode(errors="surrogateescape"))
+    for position, anchor in enumerate(html_anchors(text)):
+        dates = tuple(date.text for date in anchor.dates)
+        yield Item(position, anchor.references[0], anchor.references, dates)
+
+
+def html_anchors(text: str) -> Iterator[Anchor]:
+    """Yield the links of a page that have a host."""
+    for attributes in _anchors(text):
+        values = {name: value for name, (value, _) in attributes.items()}
+        references = tuple(_references(values))
+        if references:
+            date = values.get("data-versiondate", "")
+            span = attributes.get("href", next(iter(attributes.values())))[1]
+            yield Anchor(references, span, tuple(field_date(date, "archived")))
+
+
+def visible_text(text: str) -> str:
+    """Return *text* without tags: blanks and line breaks are in their places."""
+    text = ORDINAL.sub(lambda ending: " " * len(ending[0]), text)
+    lower = ascii_lower(text)
+    pieces, at = [], 0
+    while tag := _TAG.search(text, at):
+        end = tag.end()
+        if tag[0] == "<!--":
+            closing = text.find("-->", end)
+            end = len(text) if closing < 0 else closing + 3
+        elif name := _HIDING.match(lower, tag.start()):
+            closing = lower.find(f"</{name[1]}", end)
+            end = end if closing < 0 else closing
+        blank = "\n" if _BLOCK.match(tag[0]) else " "
+        if time := _TIME.match(tag[0]):
+            # The date as the page states it, in place of the words for it.
+            blank = f" {time[1]}"
+            closing = lower.find("</time", end, end + _LONGEST_TIME)
+            end = end if closing < 0 else closing
+        pieces += [text[at : tag.start()], blank.ljust(end - tag.start())]
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
+_HIDING: Final = compiled(r"<(script|style|template|textarea)\b")
+
+
+def _anchors(text: str) -> Iterator[dict[str, tuple[str, TextSpan]]]:
+    """Yield the attributes of each ``a``, and where they are; the first of a name counts."""
+    lower = ascii_lower(text)
+    at = 0
+    while tag := next_tag(lower, at):
+        at = tag.end
+        if tag.name == "a":
+            attributes: dict[str, tuple[str, TextSpan]] = {}
+            at = tag.start + len("<a")
+            while attribute := _ATTRIBUTE.match(text, at):
+                name, *values = attribute.groups(default="")
+                group = next((n for n in (2, 3, 4) if attribute[n] is not None), 1)
+                span = TextSpan(*attribute.span(group))
+                value = decode_entities("".join(values)).strip()
+                attributes.setdefault(ascii_lower(name), (value, span))
+                at = attribute.end()
+            yield attributes
+
+
+def _references(attributes: Mapping[str, str]) -> Iterator[str]:
+    """Yield the links of an anchor, the link to a copy first: it is the most specific."""
+    # Robust Links allow several copies, separated by spaces.
+    copies = attributes.get("data-versionurl", "").split()[:1]
+    named = [*copies, attributes.get("href", ""), attributes.get("data-originalurl", "")]
+    for link in dict.fromkeys(named):
+        if link.startswith("//"):
+            yield f"http:{link}"
+        elif link.lower().startswith(_IDENTIFIERS):
+            yield link

@@ -1,0 +1,75 @@
+"""Characters that cannot be seen: soft hyphens, joiners and marks of direction in a text.
+
+Programs insert them where a line may break or a script changes. They are taken out before a
+text is read, and positions are counted with them. In scripts that need joiners, a joiner
+between two letters is part of the word.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from archives.regex_compat import compiled
+from timegate.references.model import FoundReference, ReferencePlace, TextSpan
+
+_INVISIBLE: Final = compiled(
+    r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]++"
+    r"|[\u200c\u200d](?![^\W\x00-\x7f])|(?<![^\W\x00-\x7f])[\u200c\u200d]"
+)
+
+
+class Removal(NamedTuple):
+    """Characters that were taken out."""
+
+    at: int
+    """Where they were, counted without any of them."""
+    total: int
+    """How many were taken out up to here."""
+
+
+class VisibleText(NamedTuple):
+    """A text without what cannot be seen in it."""
+
+    text: str
+    removals: Sequence[Removal] = ()
+
+    @classmethod
+    def of(cls, text: str) -> "VisibleText":
+        """Return *text* without characters that cannot be seen."""
+        if text.isascii():
+            return cls(text)
+        removals: list[Removal] = []
+
+        def removed(match: re.Match[str]) -> str:
+            before = removals[-1].total if removals else 0
+            removals.append(Removal(match.start() - before, before + len(match[0])))
+            return ""
+
+        return cls(_INVISIBLE.sub(removed, text), removals)
+
+    def in_text(self, span: TextSpan) -> TextSpan:
+        """Return where *span* is in the text as it was."""
+        return TextSpan(
+            span.start + self._before(span.start, end=False),
+            span.end + self._before(span.end, end=True),
+        )
+
+    def placed(self, place: ReferencePlace) -> ReferencePlace:
+        """Return *place* with positions in the text as it was."""
+        if not self.removals:
+            return place
+        link, date, where = (
+            self.in_text(span) if span else None
+            for span in (place.link, place.date, place.where)
+        )
+        return place._replace(link=link, date=date, where=where)
+
+    def found(self, found: FoundReference) -> FoundReference:
+        """Return *found* with its position in the text as it was."""
+        return found._replace(span=self.in_text(found.span)) if self.removals else found
+
+    def _before(self, at: int, *, end: bool) -> int:
+        """Return how many were taken out before *at*; at an *end*, not those there."""
+        number = bisect_right(self.removals, at - end, key=lambda removal: removal.at)
+        return self.removals[number - 1].total if number else 0

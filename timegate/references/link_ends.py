@@ -1,0 +1,122 @@
+"""Where a link in a text ends, and whether it may go on: words glued to it, broken links.
+
+In ``http://museum.example/a(accessed 5 November 2010)``, the link ends at the parenthesis. A
+link that ends in ``...``, or at the end of a line before what looks like a path, may be
+incomplete.
+Each check looks at a bounded number of characters.
+"""
+
+from typing import Final
+
+from archives.regex_compat import compiled
+from timegate.references.dates import access_word, mark_after
+from timegate.text.written_dates import find_dates
+
+_SIGN: Final = compiled(r"[(,;|\u2012-\u2015]|\.(?=[A-Z])")
+_GLUED: Final = compiled(r"(?<=[a-z0-9/])[^\W\d_a-z][^\W\d_A-Z]{4,14}$")
+_PARENTHESES: Final = compiled(r"[()]")
+_REACH: Final = 80
+"""Characters at the end of a link in which glued words may begin."""
+_LONGEST_DATE: Final = 40
+_CLOSING: Final = " ).]>,;:'\"*"
+_SUFFIX: Final = r"(?:[sx]?html?|php[0-9]?|pdf|aspx?|jspx?|cfm|cgi|xml|txt|docx?|jpe?g|png|gif)"
+_FILE: Final = compiled(rf"(?:[\w%~+-]{{1,80}}\.){{1,4}}{_SUFFIX}(?!\w)")
+_REST_OF_FILE: Final = compiled(rf"{_SUFFIX}(?![\w/])")
+_PATH: Final = compiled(r"[\w%~+.-]{0,80}[/=?&][\w%~+./=?&#-]")
+# The rest of a path after a blank; "and/or" and 5/11/2010 are none.
+_FOLDERS: Final = compiled(
+    r"(?!(?:and|or|und|oder|et|ou|y|e)/|[0-9/]{1,12}(?!\w))[\w%~+-]{2,80}/[\w%~+-]{2}"
+)
+_ADDRESS: Final = compiled(
+    r"[\w+.-]{1,12}://|www[0-9]?\.|[\w-]{1,63}\.[\w.-]{2,200}/|[\w-]{1,9}:"
+)
+_NEXT_LINE: Final = compiled(r"[ \t]{0,4}\r?\n[ \t>]{0,16}(?=[\w%~+./?=&])")
+# A blank in an address in angle brackets.
+_IN_ANGLES: Final = compiled(r"[ \t][^<>\s|]{1,80}>")
+_NEXT_WORD: Final = compiled(r"[ \t]{1,2}(?=\w)")
+_NO_DOT: Final = compiled(r"https?://[^./?#\[]{0,255}(?:[/?#]|$)")
+
+
+def end_before_words(text: str, start: int, end: int) -> int:
+    """Return where the link in *text* from *start* to *end* ends: before words glued to it."""
+    for sign in _SIGN.finditer(text, max(start, end - _REACH), end):
+        at = sign.start()
+        # Wikipedia's titles: Museum_(film).
+        if text[at - 1] != "_" and _are_words(text, sign.end(), end):
+            return at
+    return end
+
+
+def glued_word(text: str, start: int, end: int) -> int | None:
+    """Return where a word glued to the link begins, as in ``/pageAccessed 5 November 2010``."""
+    word = _GLUED.search(text, max(start, end - _LONGEST_DATE), end)
+    is_word = word is not None and text[end : end + 1].isspace() and access_word(word[0])
+    return word.start() if word and is_word else None
+
+
+def _are_words(text: str, at: int, end: int) -> bool:
+    """Whether a date that reaches the end of the link begins here, or a word before a date."""
+    if access_word(text[at : at + _LONGEST_DATE]):
+        return True
+    date = next(find_dates(text[at : at + _LONGEST_DATE]), None)
+    if date is None or date.start > 0 or (date.moment and len(date.moment.digits) == 4):
+        return False
+    rest = at + date.end
+    is_last = not text[rest:end].strip(_CLOSING)
+    return is_last or mark_after(text[rest : rest + _LONGEST_DATE]) is not None
+
+
+def open_parenthesis(text: str, start: int, end: int) -> int | None:
+    """Return where a link has a parenthesis that is not closed; None if it has none."""
+    opened: list[int] = []
+    for sign in _PARENTHESES.finditer(text, start, end):
+        if sign[0] == "(":
+            opened.append(sign.start())
+        elif opened:
+            opened.pop()
+    return opened[0] if opened else None
+
+
+def may_go_on(text: str, start: int, end: int, raw: int) -> bool:
+    """Whether the link from *start* to *end* may be incomplete.
+
+    *raw*: where it ends with the punctuation after it.
+    """
+    return (
+        _is_cut(text, start, end)
+        or _goes_on(text, end, raw)
+        or (text[start - 1 : start] == "<" and _IN_ANGLES.match(text, raw) is not None)
+    )
+
+
+def _is_cut(text: str, start: int, end: int) -> bool:
+    """Whether dots stand for a part of the link, or a part that every link has is missing."""
+    written = text[start:end]
+    if text.startswith(("...", "\u2026"), end) or "\u2026" in written or "/.../" in written:
+        return True
+    if text.startswith("<", end) and "(sici)" in written.lower():
+        return True  # Such a DOI has angle brackets in it.
+    return written.endswith(("[...]", "(...)")) or _NO_DOT.match(written) is not None
+
+
+def _goes_on(text: str, end: int, raw: int) -> bool:
+    """Whether the next word or line looks like the rest of the link."""
+    last = text[raw - 1]
+    if raw > end + 1 or last not in "/-_?=&.":
+        return False
+    if word := _NEXT_WORD.match(text, raw):
+        rest = _FILE.match(text, word.end()) or _FOLDERS.match(text, word.end())
+        return last in "/-_" and rest is not None
+    line = _NEXT_LINE.match(text, raw)
+    if line is None or _ADDRESS.match(text, line.end()):
+        return False
+    return _is_rest(text, line.end(), last)
+
+
+def _is_rest(text: str, at: int, last: str) -> bool:
+    """Whether the word at *at* looks like the rest of a link whose line ends with *last*."""
+    if last == ".":
+        return _REST_OF_FILE.match(text, at) is not None
+    if last in "-_=&" and (text[at].islower() or text[at].isdigit()):
+        return True
+    return _PATH.match(text, at) is not None or _FILE.match(text, at) is not None

@@ -1,0 +1,357 @@
+"""Finding links in any text: where each is, and which identifier is meant by it.
+
+A link is found among words, brackets and markup: closing punctuation does not belong to it,
+balanced parentheses do. Spellings that make a link harmless (``hxxp://``, ``[.]``) and those of
+TeX and HTML are undone. The scan is linear in the length of the text.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final, NamedTuple
+from urllib.parse import unquote
+
+from archives.regex_compat import compiled
+from timegate.identifiers import SCHEMES
+from timegate.references.broken_lines import PrintedText
+from timegate.references.link_ends import (
+    end_before_words,
+    glued_word,
+    may_go_on,
+    open_parenthesis,
+)
+from timegate.references.model import TextSpan
+from timegate.text.html import decode_entities
+from timegate.text.written_dates import other_dates, whole_date
+
+_START: Final = compiled(
+    r"(?<![A-Za-z0-9@])(?:view-source:)?(?:urn:(?:pwid|duri|tdb):|pwid:|duri:|tdb:|pdi://"
+    r"|h(?:tt|xx|\*\*)ps?(?:\s?:\s?|\[:\]|\(:\))//|h(?:tt|xx)ps?\[://\]"
+    r"|https?%3A%2F%2F(?=\w)|www[0-9]?(?:\.|\[\.\])(?=[\w-])"
+    r"|doi(?::\s{0,2}|\s)(?=10\.[0-9]{4,9}/)|10\.[0-9]{4,9}/(?=[^\s]))",
+    re.IGNORECASE,
+)
+# Characters that end a link: blanks, quotes, brackets of other scripts, full stops of others.
+_ENDS: Final = (
+    r"\s<>\"“”„«»\u2039\u203a`{}\\\u3001\u3002\uff0c\uff1b\uff09\u3011\u300d\u300f\u300b\uff08"
+)
+_BODY: Final = rf"(?:[^{_ENDS}|]|\{{[^\s{{}}<>\"|]{{0,200}}\}}|\\[_%&#~$-])*+"
+_REST: Final = compiled(_BODY)
+_REST_WITH_PIPES: Final = compiled(rf"(?:{_BODY}|\|(?![\s|\]}}]))*+".replace("*+|", "|", 1))
+_IN_NEXT_LINE: Final = compiled(
+    r"[ \t]{0,4}\r?\n[ \t>]{0,16}(?=(?:page|part|subsite|site|collection|snapshot):)"
+)
+_IN_LINES: Final = compiled(r"[ \t]{0,4}\r?\n[ \t>]{0,16}")
+_NEXT: Final = compiled(
+    r"(?<![,;|])[,;|]++(?=(?:https?|hxxps?)://|urn:pwid:|duri:)", re.IGNORECASE
+)
+_DATE_CELL: Final = compiled(r"[,;](?=[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?$)")
+_ENTITY_END: Final = compiled(r"&(?:gt|lt|quot|nbsp|#39|#34|#60|#62|rdquo|ldquo);")
+_BRACKETS: Final = compiled(r"[\[\]]")
+_CLOSING: Final = {")": "(", "]": "[", "}": "{", ">": "<"}
+_AFTER: Final = frozenset(".,;:!?'\"\u2019\u2018…·*_~")
+# Characters that typesetting puts in the place of others.
+_TYPESET: Final = str.maketrans(
+    dict(zip("\u02dc\u2010\u2011", "~--", strict=True))
+    | {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl"}
+)
+_DEFANGED: Final = (
+    (compiled(r"^h(?:xx|\*\*)p", re.IGNORECASE), "http"),
+    (compiled(r"^(https?)\s?(?:\[:\]|\(:\)|:)\s?//", re.IGNORECASE), r"\1://"),
+    (compiled(r"^(https?)\[://\]", re.IGNORECASE), r"\1://"),
+    (compiled(r"\[\.\]|\(\.\)|\[dot\]|\(dot\)|\{\.\}", re.IGNORECASE), "."),
+)
+_NOTHING_TO_UNDO: Final = compiled(r"https?://(?!https?:)[^/&\\(\[{][^&\\(\[{]*+")
+_TWICE: Final = compiled(r"^https?://(?=https?://)", re.IGNORECASE)
+_TEX: Final = compiled(r"\\([_%&#~$-])")
+_HOST_PATH: Final = compiled(
+    r"(?<![\w@./:-])[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}(?:\.|\[\.\]|\(\.\)|\[dot\])){1,5}"
+    r"([A-Za-z]{2,18})(?::[0-9]{2,5})?/",
+)
+# Top-level domains of pages that people name without a path; not those that are suffixes of
+# files, or words.
+_HOST: Final = compiled(
+    r"(?<![\w@./:%-])(?:[a-z0-9](?:[a-z0-9-]{0,62})\.){1,4}"
+    r"(?:com|org|net|edu|gov|mil|int|info|eu|uk|de|fr|dk|se|fi|nl|ch|jp|cn|ru|br|au|nz|pl|cz)"
+    r"(?![\w@/-]|\.\w)",
+    re.IGNORECASE,
+)
+_NO_HOSTS: Final = frozenset(("asp.net", "ado.net", "vb.net"))
+_LAST_WORD: Final = compiled(r"[^\s<>\"'()\[\]{}]{1,200}$")
+_LONGEST_PREFIX: Final = 200
+_WRAPPED: Final = compiled(
+    r"((?:[^\s<>\"]{1,2000}+[ \t]{0,8}\r?\n[ \t>]{0,16}){1,5}+[^\s<>\"]{1,2000}+)\s{0,4}>"
+)
+_NO_DOMAIN: Final = frozenset(
+    [
+        "js",
+        "py",
+        "md",
+        "txt",
+        "html",
+        "htm",
+        "php",
+        "pdf",
+        "css",
+        "doc",
+        "docx",
+        "exe",
+        "rb",
+        "ts",
+        "sh",
+    ]
+)
+_LONGEST: Final = 8192
+
+
+class TextLink(NamedTuple):
+    """A link in a text."""
+
+    span: TextSpan
+    written: str
+    identifier: str
+    """What is meant by it, with a scheme."""
+    incomplete: bool = False
+    """Whether the text may contain only a part of it, or characters of typesetting."""
+    lines: bool = False
+    """Whether it was joined from several lines."""
+
+
+def find_links(text: str) -> Iterator[TextLink]:
+    """Yield the links in *text*, in order."""
+    at = line = 0
+    broken = False
+    printed = PrintedText(text)
+    while match := _START.search(text, at):
+        start = _start(text, at, match)
+        yield from _without_scheme(text, line, text.rfind("\n", line, start) + 1)
+        if wrapped := _wrapped(text, match.start()) or _broken(text, printed, match.start()):
+            yield wrapped
+            at = wrapped.span.end
+        else:
+            end = _end(text, match)
+            for span in _parts(text, start, end):
+                link = _link(text, span)
+                if link is not None:
+                    yield link
+                    broken = link.incomplete
+                    # Another link may follow the bracket at which this one ends.
+                    end = link.span.end if span.end == end else end
+            at = max(end, match.end())
+        line = _line_after(text, _line_after(text, at) if broken else at)
+    yield from _without_scheme(text, line, len(text))
+
+
+def _line_after(text: str, at: int) -> int:
+    line_break = text.find("\n", at)
+    return line_break + 1 if line_break >= 0 else len(text)
+
+
+def _wrapped(text: str, start: int) -> TextLink | None:
+    """Return a link in angle brackets that is broken into lines, which may be quoted."""
+    if text[start - 1 : start] != "<" and text[max(0, start - 5) : start].upper() != "<URL:":
+        return None
+    match = _WRAPPED.match(text, start)
+    if match is None:
+        return None
+    first, *rest = (line.strip(" \t>") for line in match[1].splitlines())
+    identifier = meant("".join([first, *rest]))
+    others = pairwise([first, *rest])
+    if any(_START.match(line) and not _is_unfinished(last) for last, line in others):
+        return None
+    if identifier is None:
+        return None
+    return TextLink(TextSpan(*match.span(1)), match[1], identifier)
+
+
+def _broken(text: str, printed: PrintedText, start: int) -> TextLink | None:
+    """Return a PWID that is broken into lines without brackets around it."""
+    pwid = printed.pwid_at(start)
+    if pwid is None:
+        return None
+    end = trimmed(pwid.joined, 0, len(pwid.joined))
+    written = TextSpan(start, pwid.end - (len(pwid.joined) - end))
+    identifier = meant(pwid.joined[:end]) or pwid.joined[:end]
+    return TextLink(written, text[slice(*written)], identifier, lines=True)
+
+
+def _start(text: str, floor: int, match: re.Match[str]) -> int:
+    """Return where the link begins: an archive link without a scheme contains another link."""
+    at = match.start()
+    if text[at - 1 : at] != "/":
+        return at
+    window = text[max(floor, at - _LONGEST_PREFIX) : at]
+    word = _LAST_WORD.search(window)
+    if word is None or not _HOST_PATH.match(word[0]):
+        return at
+    return at - len(word[0])
+
+
+def _end(text: str, match: re.Match[str]) -> int:
+    before = text[match.start() - 1 : match.start()]
+    rest = (_REST if before in ("<", "[", "|", "=") else _REST_WITH_PIPES).match(
+        text, match.end(), min(len(text), match.end() + _LONGEST)
+    )
+    end = rest.end() if rest else match.end()
+    # A PWID or duri is often broken after its time.
+    if text[end - 1 : end] == ":" and (broken := _IN_NEXT_LINE.match(text, end)):
+        rest = _REST_WITH_PIPES.match(text, broken.end(), broken.end() + _LONGEST)
+        end = rest.end() if rest else end
+    return end
+
+
+def _parts(text: str, start: int, end: int) -> Iterator[TextSpan]:
+    """Yield the links that commas, semicolons or pipes separate, without blanks."""
+    for mark in [*_NEXT.finditer(text, start, end)]:
+        yield TextSpan(start, mark.start())
+        start = mark.end()
+    cell = _DATE_CELL.search(text[start:end])
+    yield TextSpan(start, start + cell.start() if cell else end)
+
+
+def _link(text: str, span: TextSpan) -> TextLink | None:
+    start, end = span
+    entity = _ENTITY_END.search(text, start, end)
+    raw = _bracket(text, start, entity.start() if entity else end)
+    before_words = end_before_words(text, start, raw)
+    end = trimmed(text, start, before_words)
+    glued = glued_word(text, start, end)
+    end = trimmed(text, start, glued or end)
+    opened = open_parenthesis(text, start, end)
+    if opened is not None and text[opened - 1] != "_":
+        end = trimmed(text, start, opened)
+    identifier = meant(_IN_LINES.sub("", text[start:end]))
+    if identifier is None:
+        return None
+    incomplete = (
+        opened is not None
+        or glued is not None
+        or (before_words == raw and may_go_on(text, start, end, raw))
+        or any(ord(character) in _TYPESET for character in text[start:end])
+    )
+    return TextLink(TextSpan(start, end), text[start:end], identifier, incomplete)
+
+
+def _bracket(text: str, start: int, end: int) -> int:
+    """Return where a link ends at a closing bracket that it does not open."""
+    opened = 0
+    for bracket in _BRACKETS.finditer(text, start, end):
+        opened += 1 if bracket[0] == "[" else -1
+        if opened < 0:
+            return bracket.start()
+    return end
+
+
+def trimmed(text: str, start: int, end: int) -> int:
+    """Return where a link ends: before punctuation and brackets that are not its own."""
+    counts = {each: text.count(each, start, end) for each in "()[]{}<>"}
+    before = text[start - 1 : start]
+    while end > start:
+        last = text[end - 1]
+        opening = _CLOSING.get(last)
+        if opening is not None:
+            if counts[last] <= counts[opening]:
+                break
+            counts[last] -= 1
+        elif last in "([{":
+            counts[last] -= 1
+        elif last not in _AFTER or (last in "*_~" and before != last):
+            break
+        end -= 1
+    return end
+
+
+def meant(written: str) -> str | None:
+    """Return the identifier that *written* stands for; None if nothing is left of it."""
+    link = written if written.isascii() else written.translate(_TYPESET)
+    if link.startswith(("http://", "https://")) and _NOTHING_TO_UNDO.fullmatch(link):
+        return link
+    if link.lower().startswith("view-source:"):
+        link = link[len("view-source:") :]
+    if link.lower().startswith(("http%3a", "https%3a")):
+        # The address as a parameter of another.
+        return unquote(link)
+    link = _TWICE.sub("", link)
+    for pattern, plain in _DEFANGED:
+        link = pattern.sub(plain, link)
+    link = decode_entities(_TEX.sub(r"\1", link))
+    lower = link.lower()
+    if lower.startswith(("doi", "10.")):
+        return f"https://doi.org/{link[link.index('10.') :]}"
+    if lower.startswith("www"):
+        return f"http://{link}"
+    if lower.startswith(("http", "urn:", "pwid:", "duri:", "tdb:", "pdi:")):
+        return None if lower.partition("://")[2] == "" and "://" in lower else link
+    return f"http://{link}" if _HOST_PATH.match(link) else None
+
+
+def _without_scheme(text: str, start: int, end: int) -> Iterator[TextLink]:
+    """Yield ``museum.example/page``, as some citation styles write links, between two places.
+
+    They are lines without any other link, in which such a word may be a path.
+    """
+    while start < end and (match := _HOST_PATH.search(text, start, end)):
+        rest = _REST.match(text, match.end())
+        start = rest.end() if rest else match.end()
+        link = _link(text, TextSpan(match.start(), start))
+        if match[1].lower() not in _NO_DOMAIN and link and link.span.end >= match.end() - 1:
+            yield link
+
+
+def find_hosts(text: str) -> Iterator[TextLink]:
+    """Yield ``museum.org`` in a text without any link."""
+    for match in _HOST.finditer(text):
+        if match[0].lower() not in _NO_HOSTS:
+            yield TextLink(TextSpan(*match.span()), match[0], f"http://{match[0]}")
+
+
+def video_address(link: str) -> str | None:
+    """Return the address of the video that a link to Ghostarchive names; None if none."""
+    head, sign, rest = link.partition("ghostarchive.org/varchive/")
+    if not sign or "/" in head.partition("://")[2]:
+        return None
+    video = unquote(rest.partition("?")[0].rstrip("/").rpartition("/")[2])
+    if not re.fullmatch(r"[A-Za-z0-9_-]{11}", video):
+        return None
+    return f"https://www.youtube.com/watch?v={video}"
+
+
+_ARCHIVE_PREFIX: Final = compiled(r"/[0-9]{4,14}[a-z_]{0,4}/$")
+
+
+def is_identifier(text: str) -> bool:
+    """Whether *text* may be one identifier, perhaps broken into lines, and nothing else.
+
+    The lines of a plain URL are joined only if none of them is a reference or a date.
+    """
+    if len(text) > _LONGEST:
+        return False
+    lines = text.split()
+    if len(lines) > 1 and len(lines) != len(text.splitlines()):
+        return _is_date(text)
+    pairs = [*pairwise(lines)]
+    if any(_begins_with_link(line) and not _is_unfinished(last) for last, line in pairs):
+        return False
+    if text.partition(":")[0].lower() in SCHEMES:
+        return trimmed(text, 0, len(text)) == len(text)
+    links = [*find_links(text)]
+    if len(lines) == 1:
+        return not links or (
+            links[0].written == links[0].identifier == text and not links[0].incomplete
+        )
+    return not any(whole_date(line) or next(other_dates(line), None) for line in lines[1:])
+
+
+def _begins_with_link(line: str) -> bool:
+    link = next(find_links(line), None)
+    return link is not None and link.span.start == 0
+
+
+def _is_unfinished(line: str) -> bool:
+    """Whether a URL must follow: after the colon of a PWID, or the time of an archive link."""
+    return line.endswith(":") or _ARCHIVE_PREFIX.search(line) is not None
+
+
+def _is_date(text: str) -> bool:
+    """Whether *text* has blanks and no link: a date in words, or nothing that can be read."""
+    return next(find_links(text), None) is None

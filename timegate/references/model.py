@@ -1,0 +1,228 @@
+"""References as they are written in lists and documents: their links, dates and positions."""
+
+import json
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from typing import Final, Literal, NamedTuple
+
+from archives.moment import Moment
+from timegate.references.dates import ChosenDate, FoundDate, choose, found_date, unread_date
+from timegate.text.times import read_time
+from timegate.text.written_dates import find_dates, whole_date
+
+
+class BadInput(ValueError):
+    """A list that cannot be read; the message says where, and what was expected."""
+
+
+class Item(NamedTuple):
+    """One reference of a list, as written there."""
+
+    position: int
+    """Index in the list, from 0."""
+    text: str
+    """The text by which a person recognises the item."""
+    references: tuple[str, ...]
+    """Identifiers, the most specific first; the first that can be resolved is used."""
+    dates: tuple[str, ...] = ()
+    """Times as written, in order of preference, for a reference without its own time."""
+    trouble: str = ""
+    """Why the item cannot be resolved as it is written; empty if it can be tried."""
+    also: tuple[str, ...] = ()
+    """Equivalent URLs as written, in order of preference."""
+    said: str = ""
+    """How it was read: which date is used and why, and which are not."""
+    doubt: bool = False
+    """Whether another date may be meant, so that no copy is certainly as asked."""
+
+    @property
+    def key(self) -> int:
+        """Return a 64-bit hash of the item and its position in the list."""
+        members = [self.position, self.text, self.references, self.dates]
+        content = json.dumps([*members, self.also] if self.also else members)
+        return int.from_bytes(blake2b(content.encode(), digest_size=8).digest())
+
+
+class TextSpan(NamedTuple):
+    """A range of characters in a document."""
+
+    start: int
+    end: int
+
+
+Notation = Literal["plain", "html", "tex"]
+"""How special characters of a link are written."""
+
+
+class ReferencePlace(NamedTuple):
+    """A reference in a document, and the ranges that may be rewritten."""
+
+    item: Item
+    link: TextSpan | None
+    """The archive link; None if there is none."""
+    date: TextSpan | None = None
+    """The date of the archive link; None if there is none."""
+    before_link: str = ""
+    """Markup to insert before a link where there was none."""
+    before_date: str = ""
+    """Markup to insert before a date where there was none."""
+    after: str = ""
+    """Markup to insert after a link, and after a date, where there was none."""
+    dates: tuple[FoundDate, ...] = ()
+    """Every date of the reference, with what it is the date of."""
+    where: TextSpan | None = None
+    """Where the reference is, if it is not rewritten."""
+    notation: Notation = "plain"
+    """How a new link is written at its place."""
+    title: str = ""
+    """The title of the page, if the citation has it."""
+    url_status: str = ""
+    """Whether the link works, in the words of Wikipedia's templates; empty if not stated."""
+
+
+def cited(
+    references: tuple[str, ...], dates: tuple[FoundDate, ...], trouble: str = ""
+) -> ReferencePlace:
+    """Return a citation with its *dates*: those of publication count only without any other."""
+    chosen = choose(dates)
+    item = Item(
+        0,
+        references[0],
+        references,
+        usable_dates(dates, chosen),
+        trouble,
+        said=". ".join(chosen.said) if chosen.is_to_be_said else "",
+        doubt=chosen.doubt,
+    )
+    return ReferencePlace(item, None, dates=dates)
+
+
+def usable_dates(dates: Sequence[FoundDate], chosen: ChosenDate) -> tuple[str, ...]:
+    """Return the dates to try for a reference, in order of preference."""
+    if chosen.used is None or chosen.at is None:
+        return ()
+    if chosen.used.moment is None:
+        return (str(chosen.at),)
+    strong = [date for date in dates if date.basis in ("archived", "accessed") and date.moment]
+    weak = [date for date in dates if date.basis == chosen.used.basis and date.moment]
+    # The finest first: of publication dates, a day says more than its year.
+    weak.sort(key=lambda date: -len(date.moment.digits) if date.moment else 0)
+    return tuple(dict.fromkeys(readable_date(date.text) for date in strong or weak))
+
+
+def readable_date(text: str) -> str:
+    """Return *text* if it is a time that can be read, else what is certain of it."""
+    try:
+        read_time(text)
+    except ValueError:
+        found = whole_date(text)
+        return text if found is None or found.common is None else str(found.common)
+    return text
+
+
+FoundKind = Literal["reference", "captures", "opaque", "faulty"]
+"""What can be done with it: resolve it; list the captures of a page; nothing, because an
+archive's own id does not contain the page's URL; nothing, because it cannot be read."""
+
+
+class FoundReference(NamedTuple):
+    """A reference in a text, with the date that is used for it."""
+
+    identifier: str
+    """What is resolved; for a list of captures, the URL of the page."""
+    written: str
+    span: TextSpan
+    dates: ChosenDate = ChosenDate()
+    kind: FoundKind = "reference"
+    others: tuple[str, ...] = ()
+    """Other identifiers of the same reference, in order of preference."""
+    notes: tuple[str, ...] = ()
+    """How it was read, if it differs from what is written."""
+    trouble: str = ""
+    """Why it cannot be resolved; empty if it can be tried."""
+    incomplete: bool = False
+    """Whether the text may contain only a part of the link."""
+    title: str = ""
+    """The title of the page, if the citation has it."""
+    url_status: str = ""
+    """Whether the link works, in the words of Wikipedia's templates; empty if not stated."""
+
+    @property
+    def at(self) -> Moment | None:
+        """The time to search at, of a reference that states none itself."""
+        used = self.dates.used
+        return None if used is None or used.basis == "own" else self.dates.at
+
+    @property
+    def dated(self) -> str:
+        """The reference and its date as one identifier, if there is such a notation."""
+        if self.dates.doubt:
+            return self.restated
+        if self.at is None or self.kind != "reference":
+            return self.identifier
+        return f"duri:{self.at}:{self.identifier}"
+
+    @property
+    def restated(self) -> str:
+        """A short text that is read alike, with the same doubt about its date."""
+        dates = [*([self.dates.used] if self.dates.used else []), *self.dates.unused]
+        others = "".join(f" [{other}]" for other in self.others[:1])
+        link = f"{self.identifier}\u2026" if self.incomplete else self.identifier
+        if self.dates.doubt and not (dates or others or self.incomplete):
+            return f"{link} {_NO_DATE}"
+        return f"{link}{others} {' '.join(map(_restated, dates[:5]))}".strip()
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """Sentences on how it was read and which date is used."""
+        return (*self.notes, *self.dates.said)
+
+
+_MARKS: Final = {basis: f"({basis} {{}})" for basis in ("archived", "accessed", "published")}
+
+
+_NO_DATE: Final = "(accessed n.d.)"
+
+
+def _restated(date: FoundDate) -> str:
+    if date.moment is None and not date.readings and not _is_read_alike(date):
+        return _NO_DATE
+    return _MARKS.get(date.basis, "and this is of {};").format(date.text)
+
+
+def _is_read_alike(date: FoundDate) -> bool:
+    """Whether a date that cannot be used is found in its own words, and no other date."""
+    if date.basis not in _MARKS:
+        return False
+    dates = [found_date(each, date.basis) for each in find_dates(date.text)]
+    if dates:
+        return all(each.moment is None for each in dates)
+    return date.basis == "accessed" and unread_date("", f" (accessed {date.text})") is not None
+
+
+def place_of(found: FoundReference, notation: Notation = "plain") -> ReferencePlace:
+    """Return *found* as an item of a list; its link can be rewritten if it states a time."""
+    chosen = found.dates
+    dates = () if found.at is None else (str(found.at),)
+    said = [*found.notes, *(chosen.said if chosen.is_to_be_said else ())]
+    item = Item(
+        0,
+        found.written if found.kind == "captures" else found.identifier,
+        (found.identifier, *found.others),
+        dates,
+        # An id of an archive is a valid reference, for which no archive can be queried.
+        found.trouble if found.kind in ("captures", "faulty") else "",
+        said=". ".join(said),
+        doubt=chosen.doubt,
+    )
+    link = found.span if chosen.at is not None and found.kind == "reference" else None
+    return ReferencePlace(item, link, notation=notation, where=found.span)
+
+
+def masked(text: str, spans: Iterable[TextSpan]) -> str:
+    """Return *text* with blanks in place of *spans*, so that positions stay."""
+    pieces, at = [], 0
+    for start, end in spans:
+        pieces += [text[at:start], " " * (end - start)]
+        at = end
+    return "".join([*pieces, text[at:]])

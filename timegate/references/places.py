@@ -1,0 +1,257 @@
+"""The links of a text as references, before dates are assigned: what each of them is.
+
+An archive link and the link to its page beside it are one reference, as are a link and the DOI
+of the same citation.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from archives.diagnostics import Diagnosis, Malformed
+from archives.moment import Moment
+from archives.regex_compat import compiled
+from archives.registry import Registry
+from archives.replay_links import read_link
+from timegate.identifiers import parse
+from timegate.identifiers.model import ParsedIdentifier
+from timegate.references.links import TextLink, video_address
+from timegate.references.model import FoundKind
+
+_ARCHIVE_WORD: Final = compiled(
+    r"archiv|arkiv|arquiv|perma|backup|snapshot|wayback|copy|kopie|webcite|saved|cache",
+    re.IGNORECASE,
+)
+_TO_CAPTURE: Final = "The link asks an archive for a new copy and does not name one"
+_COPY: Final = compiled(r"/([0-9]{14})(?:[a-z]{2}_)?/(?=https?://)")
+_LONGEST_PREFIX: Final = 400
+_NO_URL: Final = "the archive link does not contain the URL of the page"
+_CONTINUED: Final = 60
+"""Characters between a link and the archive link of the same page."""
+_ADJACENT: Final = 3
+_SAME_CITATION: Final = 160
+
+
+class LinkPlace(NamedTuple):
+    """A link that was read, before dates are assigned."""
+
+    link: TextLink
+    kind: FoundKind
+    identifier: str
+    end: int
+    """Where the last link of the reference ends."""
+    own: Moment | None = None
+    """The time that the reference itself states."""
+    page: str | None = None
+    """The URL of the page; None if it is not known."""
+    notes: tuple[str, ...] = ()
+    trouble: str = ""
+    others: tuple[str, ...] = ()
+    archived: Moment | None = None
+    """The time of an archive link that does not contain the page's URL."""
+    last: int = 0
+    """Where the last of several links begins."""
+    first: int = 0
+    """Where the first of several links ends."""
+    names_copy: bool = False
+    """Whether it names one copy, whose time the link does not state."""
+
+    @property
+    def start(self) -> int:
+        """Where the link begins."""
+        return self.link.span.start
+
+
+def read_place(link: TextLink, registry: Registry) -> LinkPlace:
+    """Return what *link* is: a reference, a list of captures, or an id of an archive."""
+    text, end = link.identifier, link.span.end
+    try:
+        reading = parse(text, registry)
+    except Malformed as complaint:
+        return _unreadable(link, registry, complaint)
+    identifier = reading.identifier
+    if page := page_to_capture(text, registry):
+        return LinkPlace(link, "reference", page, end, page=page, notes=(_TO_CAPTURE,))
+    if not reading.kind.is_archive_link and (copy := unknown_copy(text)):
+        return _of_unknown_archive(link, copy)
+    if identifier.item is not None or not reading.kind.is_archive_link:
+        time = identifier.time
+        return LinkPlace(link, "reference", text, end, own=time, page=identifier.item)
+    place = LinkPlace(
+        link, "opaque", text, end, trouble=_NO_URL, archived=identifier.time, names_copy=True
+    )
+    video = video_address(text)
+    if video is None:
+        return place
+    return place._replace(
+        kind="reference",
+        identifier=video,
+        page=video,
+        notes=(f"The link to Ghostarchive is a copy of {video}",),
+        trouble="",
+        others=(text,),
+    )
+
+
+def page_to_capture(link: str, registry: Registry) -> str | None:
+    """Return the page that *link* asks an archive to capture; None if it is another link."""
+    if not link.startswith(("http://", "https://")):
+        return None
+    read = read_link(link, registry, Diagnosis())
+    if read.kind != "not-a-memento" or not read.uri:
+        return None
+    return read.uri if "://" in read.uri else f"http://{read.uri}"
+
+
+def is_other_page(link: str, reading: ParsedIdentifier, registry: Registry) -> bool:
+    """Whether *link*, which can be read, stands for the page whose address is in it."""
+    if reading.kind.is_archive_link:
+        return False
+    return page_to_capture(link, registry) is not None or unknown_copy(link) is not None
+
+
+class UnknownCopy(NamedTuple):
+    """A link like those into archives, at a host that is not known."""
+
+    page: str
+    time: Moment
+
+
+def unknown_copy(link: str) -> UnknownCopy | None:
+    """Return the page and the time in a link into an archive that is not known."""
+    match = _COPY.search(link, 0, _LONGEST_PREFIX)
+    if match is None or not link.startswith(("http://", "https://")):
+        return None
+    if "?" in link[: match.start()] or "://" in link[len("https://") : match.start()]:
+        return None
+    try:
+        return UnknownCopy(link[match.end() :], Moment(match[1]))
+    except Malformed:
+        return None
+
+
+def _of_unknown_archive(link: TextLink, copy: UnknownCopy) -> LinkPlace:
+    note = f"The link {link.identifier} is like those into archives, but is of no known one"
+    return LinkPlace(
+        link,
+        "reference",
+        copy.page,
+        link.span.end,
+        page=copy.page,
+        notes=(note,),
+        archived=copy.time,
+        names_copy=True,
+    )
+
+
+def _unreadable(link: TextLink, registry: Registry, complaint: Malformed) -> LinkPlace:
+    end = link.span.end
+    if complaint.code == "timemap-url":
+        page = read_link(link.identifier, registry, Diagnosis()).uri
+        if page and "*" not in page:
+            notes = ("The link is a list of captures and does not name one of them",)
+            why = complaint.why
+            return LinkPlace(link, "captures", page, end, page=page, notes=notes, trouble=why)
+    return LinkPlace(link, "faulty", link.identifier, end, trouble=complaint.why)
+
+
+def merged_places(text: str, places: Sequence[LinkPlace]) -> Iterator[LinkPlace]:
+    """Yield *places*, an archive link and the page beside it as one."""
+    last: LinkPlace | None = None
+    for place in places:
+        if last is None:
+            last = place
+            continue
+        joined = _joined(last, place, text[last.end : place.start])
+        if joined is None:
+            yield last
+            last = place
+        else:
+            last = joined
+    if last is not None:
+        yield last
+
+
+def _joined(one: LinkPlace, other: LinkPlace, gap: str) -> LinkPlace | None:
+    """Return two neighbours as one reference; None if they are two."""
+    if "\n\n" in gap or len(gap) > _SAME_CITATION:
+        return None
+    if one.kind == other.kind == "reference" and _is_same(one, other):
+        return _of_same_page(one, other, gap)
+    is_broken = one.kind == "faulty" and not one.identifier.startswith("http")
+    if is_broken and other.kind == "reference" and len(gap) <= _ADJACENT:
+        return _after_faulty(one, other)
+    opaque, plain = (one, other) if one.kind == "opaque" else (other, one)
+    if opaque.kind == "opaque" and plain.kind == "reference" and plain.own is None:
+        return _with_opaque(one, other, gap)
+    return _with_doi(one, other, gap)
+
+
+def _is_same(one: LinkPlace, other: LinkPlace) -> bool:
+    """Whether both are of one page; a copy may have another scheme, or a slash at the end."""
+    if one.page is None or other.page is None:
+        return False
+    if one.page == other.page or (one.own is None) == (other.own is None):
+        return one.page == other.page
+    first, second = (_core(page) for page in (one.page, other.page))
+    return first == second
+
+
+def _core(page: str) -> str:
+    return page.partition("://")[2].removeprefix("www.").rstrip("/")
+
+
+def _after_faulty(one: LinkPlace, other: LinkPlace) -> LinkPlace:
+    """Return a link right after an identifier that cannot be read, which may be its date."""
+    note = f"{one.identifier} cannot be read: {one.trouble}"
+    return other._replace(notes=(note, *other.notes), names_copy=True)
+
+
+def _of_same_page(one: LinkPlace, other: LinkPlace, gap: str) -> LinkPlace | None:
+    """Return a link and the archive link to the same page as one reference."""
+    if (one.own is None) != (other.own is None):
+        first, second = (other, one) if other.own else (one, other)
+        return _as_one(one, other, first, second)
+    # The address as the words of a link to it.
+    is_same = one.own == other.own and len(gap) <= _ADJACENT and "\n" not in gap
+    return _as_one(one, other, one, other) if is_same else None
+
+
+def _with_opaque(one: LinkPlace, other: LinkPlace, gap: str) -> LinkPlace | None:
+    """Return a link and an id of an archive beside it as one reference."""
+    opaque, plain = (one, other) if one.kind == "opaque" else (other, one)
+    is_marked = _ARCHIVE_WORD.search(gap) is not None
+    is_near = len(gap) <= _CONTINUED and ("\n" not in gap or gap.lstrip().startswith("["))
+    if not (is_marked or is_near):
+        return None
+    note = f"The archive link {opaque.identifier} does not contain the URL of its page"
+    return _as_one(one, other, plain, opaque)._replace(
+        notes=(note,), archived=plain.archived or opaque.archived, names_copy=True
+    )
+
+
+def _with_doi(one: LinkPlace, other: LinkPlace, gap: str) -> LinkPlace | None:
+    """Return a link and the DOI of the same citation as one reference."""
+    dois = [place for place in (one, other) if _is_doi(place)]
+    if len(dois) != 1 or "\n" in gap or one.kind != "reference" or other.kind != "reference":
+        return None
+    doi = dois[0]
+    return _as_one(one, other, other if doi is one else one, doi)
+
+
+def _is_doi(place: LinkPlace) -> bool:
+    return place.identifier.startswith("https://doi.org/10.")
+
+
+def _as_one(one: LinkPlace, other: LinkPlace, first: LinkPlace, second: LinkPlace) -> LinkPlace:
+    others = dict.fromkeys((*first.others, second.identifier, *second.others))
+    others.pop(first.identifier, None)
+    return first._replace(
+        others=tuple(others),
+        end=max(one.end, other.end),
+        last=other.start,
+        first=one.first or one.link.span.end,
+        names_copy=one.names_copy or other.names_copy,
+        archived=first.archived or second.archived,
+        notes=tuple(dict.fromkeys((*first.notes, *second.notes))),
+    )

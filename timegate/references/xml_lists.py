@@ -1,0 +1,58 @@
+"""Reader of XML lists, such as the parts of a page by SolrWayback, and of sitemaps.
+
+Such lists are often not well-formed: SolrWayback writes elements without a root, and URLs
+without escapes. So the text between tags is read, and the attributes that name references.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from archives.regex_compat import compiled
+from timegate.references.links import TextLink, find_links
+from timegate.references.model import TextSpan
+
+_TAG: Final = compiled(r"<!--|<!\[CDATA\[|\]\]>|<[!?/]?[A-Za-z_][^<>]{0,8000}>")
+_ATTRIBUTE: Final = compiled(
+    r"\s(?:[\w.-]{1,40}:)?(?:href|src|url|uri|pwid|target|identifier|ref|id)\s{0,9}=\s{0,9}"
+    r"(?:\"([^\"<>]{1,8192}+)\"|'([^'<>]{1,8192}+)')",
+    re.IGNORECASE,
+)
+# Elements of HTML with which a piece of a page may begin.
+_PIECE: Final = compiled(
+    r"<(?:a|abbr|article|b|blockquote|cite|dd|div|dl|dt|em|figure|footer|h[1-6]|header|i|iframe|img"
+    r"|li|link|main|meta|nav|ol|p|pre|q|script|section|small|span|strong|style|sub|sup|table|td|th"
+    r"|time|title|tr|ul|video)[\s/>]",
+    re.IGNORECASE,
+)
+_ROOT: Final = compiled(r"<(?:\?xml\b|[A-Za-z_][\w.-]{0,60}(?::[\w.-]{1,60})?[\s/>])")
+
+
+def is_xml(text: str) -> bool:
+    """Whether *text* begins as XML does; pages in HTML must have been excluded before."""
+    return _ROOT.match(text) is not None and _PIECE.match(text) is None
+
+
+def without_tags(text: str) -> str:
+    """Return *text* with blanks in place of tags and comments, so that positions stay."""
+    pieces, at = [], 0
+    while tag := _TAG.search(text, at):
+        end = tag.end()
+        if tag[0] == "<!--":
+            closing = text.find("-->", end)
+            end = len(text) if closing < 0 else closing + 3
+        # A line break keeps the text of neighbouring elements apart.
+        pieces += [text[at : tag.start()], "\n".ljust(end - tag.start())]
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
+def attribute_links(text: str) -> Iterator[TextLink]:
+    """Yield the links in attributes of elements; namespaces and schemas are none."""
+    for tag in _TAG.finditer(text):
+        for attribute in _ATTRIBUTE.finditer(tag[0]):
+            group = 1 if attribute[1] is not None else 2
+            value, start = attribute[group], tag.start() + attribute.start(group)
+            link = next(find_links(value), None)
+            if link is not None and link.span.start == 0:
+                yield link._replace(span=TextSpan(start, start + link.span.end))

@@ -1,0 +1,358 @@
+"""Dates as people write them in prose, in many languages, with their positions.
+
+Every date has a year of four digits, so that the scan looks only at the surroundings of such
+numbers: it is linear in the length of the text. A date that can be read in two ways, such as
+03/04/2010, has both readings and no moment. Parts of two dates are never one date.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from importlib.resources import files
+from typing import Final, NamedTuple
+from unicodedata import decimal
+
+from archives.diagnostics import Malformed
+from archives.moment import Moment
+from archives.regex_compat import compiled
+
+DATE_WORDS: Final = tomllib.loads(
+    files("timegate.text").joinpath("date_words.toml").read_text(encoding="utf-8")
+)
+"""Words around dates, by language."""
+MONTHS: Final[Mapping[str, tuple[int, ...]]] = {
+    name: (number,)
+    for months in DATE_WORDS["months"].values()
+    for number, names in enumerate(months, start=1)
+    for name in names.split()
+} | {name: tuple(months) for name, months in DATE_WORDS["two"].items()}
+"""Names of months in lower case, and the months that each may be."""
+_ALSO_WORDS: Final = frozenset(["out", "set", "ago", "gen", "mag", "des", "mart", "mars"])
+"""Abbreviations that are words in other languages: months only beside a day."""
+
+_YEAR: Final = compiled(r"(?<![\w.,])(?:1[6-9]|20)[0-9]{2}(?![0-9])")
+_LOOSE_YEAR: Final = compiled(r"(?<![0-9])(?:1[6-9]|20)[0-9]{2}(?![0-9])")
+# A year between other numbers, as in a telephone number; 2008-2009 are two years.
+_IN_NUMBER_BEFORE: Final = compiled(r"[0-9]-$(?<!(?:19|20)[0-9]{2}-)")
+_IN_NUMBER_AFTER: Final = compiled(
+    r"-[0-9](?!(?<=1)9[0-9]{2}(?![0-9])|(?<=2)0[0-9]{2}(?![0-9]))"
+)
+_STAMP: Final = compiled(r"(?<![\w.,/-])((?:19|20)[0-9]{6}(?:[0-9]{6})?)(?![\w])")
+_SHORT_YEAR: Final = compiled(
+    r"(?<![\w./-])([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{2})(?![\w/-]|\.[0-9])"
+)
+_WORD: Final = r"([^\W\d_]{3,14})"
+_ARTICLE: Final = r"(?:of |the |de |di |d['\u2019]|da |del )?"
+_DAY: Final = r"([0-9]{1,2})(?:(?:st|nd|rd|th|er|\.ª|º|ª|°)?\.?)"
+# What may stand before a year of four digits, from the day or the month on.
+_DAY_MONTH: Final = compiled(
+    rf"(?<![0-9./]){_DAY}(?:[\s~/-]{{1,24}}|(?<=\.)){_ARTICLE}{_WORD}\.?,?[\s~/-]{{0,24}}"
+    r"(?:of |de |del |do |år |год )?['\u2019]?$"
+)
+_MONTH_DAY: Final = compiled(
+    rf"(?<!\w){_WORD}[.,]?[\s~]{{0,24}}{_DAY}\s{{0,24}},?[\s~]{{0,24}}(?:at |de )?$"
+)
+_MONTH: Final = compiled(
+    rf"(?<!\w){_WORD}(?:ta|ssa|n)?\.?(?:,\s{{0,2}}|[\s/-]{{1,3}})(?:of |de |del )?$"
+)
+_NUMBERS: Final = compiled(
+    r"(?<![0-9./-])([0-9]{1,2})(\s{0,1}[./-]\s{0,1})([0-9]{1,2})\s{0,1}([./-])\s{0,1}$"
+)
+_MONTH_NUMBER: Final = compiled(r"(?<![0-9./-])(0[1-9]|1[0-2])/$")
+# What may follow a year.
+_ISO: Final = compiled(
+    r"([-/.])\s?([0-9]{1,2})\1\s?([0-9]{1,2})(?![0-9A-SU-Za-z_-]|\1[0-9])"
+    r"|-([0-9]{2})(?![0-9A-Za-z_-])"
+)
+_CLOCK: Final = compiled(
+    r"[T :]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,][0-9]{1,9})?)?"
+    r"(?=Z|\s?UTC|\s?GMT|\s?[+-][0-9]{2})(?:Z|\s?UTC|\s?GMT)?"
+    r"(?:\s?([+-])(0?[0-9]|1[0-4])(?::?([0-5][0-9]))?)?(?![\w+:-])"
+)
+# 2013/14 are two years, and 2014/05 is a month.
+_SLASH: Final = compiled(r"/([0-9]{2})(?![0-9/])")
+_TO_YEAR: Final = compiled(
+    r"\s?[\u2010-\u2015/-]\s?((?:19|20)[0-9]{2})(?![0-9.,/-]|\s?[\u5e74\ub144])"
+)
+_WEEK: Final = compiled(r"-?W[0-5][0-9](?:-?[1-7])?(?!\w)")
+_EAST: Final = compiled(r"\s?[年년]\s?(?:([0-9]{1,2})\s?[月월]\s?(?:([0-9]{1,2})\s?[日일])?)?")
+_HUNGARIAN: Final = compiled(rf"\.\s{_WORD}\s([0-9]{{1,2}})\.?(?!\d)")
+_AFTER_MONTH_DAY: Final = compiled(
+    rf",?[\s-]{{1,2}}{_WORD}\.?[\s-]{{1,2}}([0-9]{{1,2}})(?:st|nd|rd|th|\.)?(?![0-9:])"
+)
+_AFTER_DAY_MONTH: Final = compiled(
+    rf",?\s{{1,2}}([0-9]{{1,2}})\.?\s{{1,2}}(?:de\s)?{_WORD}(?!\w)"
+)
+_AFTER_MONTH: Final = compiled(rf"(?:,\s{{0,2}}|\s|-){_WORD}\.?(?!\w)")
+# The first day of "3-5 November 2010", "3 and 5 November 2010" and "3 May to 5 June 2010".
+_FIRST_DAY: Final = compiled(
+    rf"(?<![\w./-])([0-9]{{1,2}})(?:st|nd|rd|th|er|\.|º)?(?:\s(?:de\s)?{_WORD})?"
+    r"\s?(?:[\u2010-\u2015/-]|\b(?:and|to|until|or|und|bis|oder|et|au|y|e|al|a|en|og|och))\s?$"
+)
+_THEN_YEAR: Final = compiled(
+    r"\.?\s{0,3},?\s{0,3}(?:of |de |del )?((?:1[6-9]|20)[0-9]{2})(?![0-9])"
+)
+_HYPHENS: Final = {0x2010: "-", 0x2011: "-"}
+# Dashes are hyphens in a whole date; 2010 and 11 with a dash between them may be two years.
+_DASHES: Final = compiled(
+    r"(?<![0-9])([0-9]{1,4})[\u2012\u2013\u2212]([0-9]{1,2})[\u2012\u2013\u2212]([0-9]{1,4})"
+    r"(?![0-9])"
+)
+_MORE_OF_DATE: Final = compiled(
+    r"\.?\s{1,2}[0-9]{1,2}(?:st|nd|rd|th|\.)?,?\s{1,2}(?:1[6-9]|20)[0-9]{2}(?![0-9])"
+)
+_WINDOW: Final = 60
+"""Characters before and after a year; no date is longer."""
+
+
+class WrittenDate(NamedTuple):
+    """A date in a text."""
+
+    start: int
+    end: int
+    text: str
+    moment: Moment | None
+    """None if it is not certain which date is meant."""
+    readings: tuple[Moment, ...] = ()
+    """What it may mean, if that is not certain; empty if there is no such date."""
+
+    @property
+    def common(self) -> Moment | None:
+        """The part in which all readings agree: the moment, or its year; None if none."""
+        if self.moment is not None or not self.readings:
+            return self.moment
+        years = {reading.digits[:4] for reading in self.readings}
+        return Moment(years.pop()) if len(years) == 1 else None
+
+
+def find_dates(text: str) -> Iterator[WrittenDate]:
+    """Yield the dates in *text*, in order, without overlap."""
+    at = 0
+    text = _folded(text)
+    for year in _LOOSE_YEAR.finditer(text):
+        if year.start() < at:
+            continue
+        found = _date_around(text, at, year)
+        if found is not None:
+            yield found
+            at = found.end
+
+
+def other_dates(text: str) -> Iterator[WrittenDate]:
+    """Yield what is a date only if its surroundings say so: 20101105, and 5.11.10."""
+    text = _folded(text)
+    for stamp in _STAMP.finditer(text):
+        moment = _moment(stamp[1])
+        if moment is not None:
+            yield WrittenDate(stamp.start(), stamp.end(), stamp[0], moment)
+    for short in _SHORT_YEAR.finditer(text):
+        one, _, other, year = short.groups()
+        readings = [
+            *_readings(f"20{year}", one, other, short[2]),
+            *_readings(f"19{year}", one, other, short[2]),
+        ]
+        yield WrittenDate(short.start(), short.end(), short[0], None, tuple(readings))
+
+
+def whole_date(text: str) -> WrittenDate | None:
+    """Return the date that *text* is, as a whole; None if it is anything else."""
+    stripped = text.strip(" \t\r\n,;()[]")
+    found = next(find_dates(stripped), None)
+    if found is None and stripped.isdecimal():
+        found = next(other_dates(stripped), None)
+    is_all = found is not None and found.start == 0 and not stripped[found.end :].strip(". ")
+    return found if is_all else None
+
+
+def _folded(text: str) -> str:
+    """Return *text* with ASCII digits and hyphens in dates, of the same length."""
+    if text.isascii():
+        return text
+    digits = {ord(each): str(decimal(each)) for each in {*text} if each.isdecimal()}
+    return _DASHES.sub(r"\1-\2-\3", text.translate(digits | _HYPHENS))
+
+
+def _date_around(text: str, at: int, year: re.Match[str]) -> WrittenDate | None:
+    start, end = year.span()
+    after = text[end : end + _WINDOW]
+    before = text[max(at, start - _WINDOW) : start]
+    # "5 Nov 2010, 6 Dec 2011": what stands before a year in words belongs to it.
+    found = (
+        _numeric_first(year[0], after)
+        or _year_last(year[0], before)
+        or _words_after(year[0], after)
+    )
+    if found is None:
+        return _bare_year(text, year, after)
+    begin, length, readings = found
+    if not length and len(readings) == 1 and len(readings[0]) == len("20101105"):
+        # "Fri, 05 Nov 2010 10:15:00 GMT", and "05/Nov/2010:10:15:00 +0100" in logs.
+        clock = _CLOCK.match(after)
+        exact = _utc(readings[0], clock) if clock else None
+        length, readings = (clock.end(), [exact]) if clock and exact else (length, readings)
+    begin, finish = start - begin, end + length
+    moments = tuple(filter(None, map(_moment, readings)))
+    certain = moments[0] if len(moments) == 1 and len(readings) == 1 else None
+    return WrittenDate(begin, finish, text[begin:finish], certain, moments)
+
+
+def _bare_year(text: str, year: re.Match[str], after: str) -> WrittenDate | None:
+    """Return a year alone, unless it is a part of another number or of a word."""
+    start, end = year.span()
+    if not _YEAR.match(text, start) or after[:1].isalnum() or after.startswith(("_", "%", "@")):
+        return None
+    if after[:1] in ".,:" and after[1:2].isdigit():
+        return None
+    if _IN_NUMBER_BEFORE.search(text[max(0, start - 6) : start]) or _IN_NUMBER_AFTER.match(
+        after
+    ):
+        return None
+    return WrittenDate(start, end, year[0], _moment(year[0]))
+
+
+Found = tuple[int, int, list[str]]
+"""Characters before the year, characters after it, and the digits of each reading."""
+
+
+def _numeric_first(year: str, after: str) -> Found | None:
+    if match := _ISO.match(after):
+        return _iso(year, after, match)
+    if match := _TO_YEAR.match(after):
+        return 0, match.end(), [year, match[1]]
+    if match := _SLASH.match(after):
+        return 0, match.end(), _slashed(year, match[1])
+    if match := _WEEK.match(after):
+        # The days of a week are not read.
+        return 0, match.end(), [year, year]
+    if (match := _EAST.match(after)) and match[0].strip():
+        return 0, match.end(), [_digits(year, match[1], match[2])]
+    return None
+
+
+def _slashed(year: str, number: str) -> list[str]:
+    """Return the readings of two digits after a year: its month, or the year after it."""
+    following = str(int(year) + 1)
+    readings = [year + number] if 1 <= int(number) <= 12 else []
+    return [*readings, *([year, following] if following.endswith(number) else [])] or [year]
+
+
+def _words_after(year: str, after: str) -> Found | None:
+    """Return a date such as 2010 Nov 5; in "2009, 5 November 2010", the year is alone."""
+    found = _year_first(year, after)
+    if found is None:
+        return None
+    begin, length, readings = found
+    following = _THEN_YEAR.match(after, length)
+    if following is None:
+        return None if _MORE_OF_DATE.match(after, length) else found
+    # "2010 Nov 5, 2011 Dec 6": it is not certain to which year the first day belongs.
+    second = _year_first(following[1], after[following.end() :])
+    if second is None:
+        return None
+    return begin, following.end() + second[1], [*readings, *second[2]]
+
+
+def _year_first(year: str, after: str) -> Found | None:
+    for pattern, order in (
+        (_HUNGARIAN, (1, 2)),
+        (_AFTER_MONTH_DAY, (1, 2)),
+        (_AFTER_DAY_MONTH, (2, 1)),
+    ):
+        match = pattern.match(after)
+        if match and (month := _month(match[order[0]])):
+            return 0, match.end(), [_digits(year, n, match[order[1]]) for n in month]
+    match = _AFTER_MONTH.match(after)
+    if match and _is_month_alone(match[1]) and (month := _month(match[1])):
+        return 0, match.end(1), [_digits(year, n) for n in month]
+    return None
+
+
+def _iso(year: str, after: str, match: re.Match[str]) -> Found:
+    month, day = match[2] or match[4], match[3]
+    clock = _CLOCK.match(after, match.end()) if day else None
+    digits = _digits(year, month, day)
+    if clock and (moment := _utc(digits, clock)):
+        return 0, clock.end(), [moment]
+    return 0, match.end(), [digits]
+
+
+def _utc(digits: str, clock: re.Match[str]) -> str | None:
+    """Return the digits of a day and a *clock* time in UTC; None if there is no such time."""
+    hour, minute, second, sign, hours, minutes = clock.groups()
+    stated = f"{digits}{hour}{minute}{second or ''}"
+    if sign is None:
+        return stated
+    form = "%Y%m%d%H%M%S" if second else "%Y%m%d%H%M"
+    offset = timedelta(hours=int(hours), minutes=int(minutes or 0))
+    try:
+        local = datetime.strptime(stated, form)  # noqa: DTZ007 - the offset is subtracted
+        return (local - offset if sign == "+" else local + offset).strftime(form)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _year_last(year: str, before: str) -> Found | None:
+    if match := _DAY_MONTH.search(before):
+        month = _month(match[2])
+        if month:
+            first, start = _first_day(before, match, month)
+            digits = [_digits(year, n, match[1]) for n in month]
+            return len(before) - start, 0, [*(_digits(year, *each) for each in first), *digits]
+    if (match := _MONTH_DAY.search(before)) and (month := _month(match[1])):
+        return len(before) - match.start(), 0, [_digits(year, n, match[2]) for n in month]
+    if (match := _NUMBERS.search(before)) and match[2].strip() == match[4]:
+        readings = _readings(year, match[1], match[3], match[4])
+        if readings:
+            digits = [reading.digits for reading in readings]
+            return len(before) - match.start(), 0, digits
+    if match := _MONTH_NUMBER.search(before):
+        return len(before) - match.start(), 0, [f"{year}{match[1]}"]
+    match = _MONTH.search(before)
+    if match and _is_month_alone(match[1]) and (month := _month(match[1])):
+        return len(before) - match.start(), 0, [_digits(year, n) for n in month]
+    return None
+
+
+def _first_day(
+    before: str, match: re.Match[str], month: tuple[int, ...]
+) -> tuple[list[tuple[int, str]], int]:
+    """Return the first of two days, with its month, and where the date begins."""
+    first = _FIRST_DAY.search(before[: match.start()])
+    if first is None:
+        return [], match.start()
+    months = _month(first[2]) if first[2] else month
+    is_earlier = (months, int(first[1])) < (month, int(match[1]))
+    if not months or not is_earlier or not int(first[1]):
+        return [], match.start()
+    return [(number, first[1]) for number in months], first.start()
+
+
+def _readings(year: str, one: str, other: str, sign: str) -> list[Moment]:
+    """Return what two numbers and a year mean; with dots, the day is always first."""
+    digits = [_digits(year, other, one)]
+    if sign.strip() != ".":
+        digits.append(_digits(year, one, other))
+    return list(dict.fromkeys(filter(None, map(_moment, digits))))
+
+
+def _month(word: str) -> tuple[int, ...]:
+    name = word.lower()
+    # Finnish: marraskuuta, marraskuussa, marraskuun.
+    stem = name.partition("kuu")[0] + "kuu" if "kuu" in name else name
+    return MONTHS.get(name) or MONTHS.get(stem, ())
+
+
+def _is_month_alone(word: str) -> bool:
+    return word.lower() not in _ALSO_WORDS and (len(word) > 3 or word[0].isupper())
+
+
+def _digits(year: str, month: str | int | None, day: str | None = None) -> str:
+    return year + "".join(f"{int(part):02}" for part in (month, day) if part)
+
+
+def _moment(digits: str) -> Moment | None:
+    try:
+        return Moment(digits)
+    except Malformed:
+        return None
