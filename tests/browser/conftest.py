@@ -4,7 +4,6 @@ Only collected where a run names this folder, as `make test-browser` does: nobod
 browser, and Playwright's own event loop does not let tests of asyncio run beside it.
 """
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,11 +66,3 @@ def _note(errors: list[str], message: "ConsoleMessage", address: str) -> None:
     # An archive to which a test goes may lack an icon; that is not ours.
     if message.type in ("error", "warning") and message.location["url"].startswith(address):
         errors.append(message.text)
-
-
-@pytest.fixture(scope="session")
-def screenshots() -> Path | None:
-    """The folder for screenshots; None unless TIMEGATE_SCREENSHOTS is set."""
-    if not os.environ.get("TIMEGATE_SCREENSHOTS"):
-        return None
-    return HERE.parents[1] / "docs" / "screenshots"

@@ -1,6 +1,5 @@
 """Several searches in one tab: each answer replaces the last one and its timeline."""
 
-import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.world import MARKS, NEWS, NEWS_MARKS, PAGE
@@ -46,11 +45,14 @@ COUNT_OBSERVERS = """() => {
     };
 }"""
 
-BINS_END = """async ([width, from, to]) => {
+BINS_END = """async ([width, from, to, figure]) => {
     const script = performance.getEntriesByType("resource")
         .find((one) => one.name.endsWith("/timeline.js")).name;
     const { drawTimeline } = await import(script);
-    const timeline = drawTimeline(document.querySelector("figure.timeline"));
+    const place = document.createElement("div");
+    place.innerHTML = figure;
+    document.body.append(place);
+    const timeline = drawTimeline(place.querySelector("figure.timeline"));
     Object.assign(timeline, { width, from, to });
     const times = [-5000, 0, 0, 1, 2000, 86400000, 86400000, 1600000000000];
     let bins = 0, captures = 0;
@@ -58,7 +60,8 @@ BINS_END = """async ([width, from, to]) => {
         captures += count;
         if (++bins > times.length) return "endless";
     }
-    timeline.figure.remove();
+    timeline.stop();
+    place.remove();
     return captures;
 }"""
 
@@ -127,61 +130,60 @@ def test_a_timeline_without_width_is_drawn_when_it_has_one_again(page: Page) -> 
 NAN, INFINITY = float("nan"), float("inf")
 
 
-@pytest.mark.parametrize(
-    ("width", "begin", "end", "captures"),
-    [
-        (900, -1e4, 2e12, 8),
-        (900, 0, 1e4, 4),
-        (0, -1e4, 2e12, 8),
-        (-0.0, -1e4, 2e12, 8),
-        (-900, -1e4, 2e12, 8),
-        (NAN, -1e4, 2e12, 8),
-        (INFINITY, -1e4, 2e12, 8),
-        (1e300, -1e4, 2e12, 8),
-        (1e-300, -1e4, 2e12, 8),
-        (900, 0, 0, 2),
-        (0, 0, 0, 2),
-        (900, 2e12, -1e4, 0),
-        (900, NAN, NAN, 0),
-        (900, -INFINITY, INFINITY, 8),
-    ],
+BINNED = (
+    (900, -1e4, 2e12, 8),
+    (900, 0, 1e4, 4),
+    (0, -1e4, 2e12, 8),
+    (-0.0, -1e4, 2e12, 8),
+    (-900, -1e4, 2e12, 8),
+    (NAN, -1e4, 2e12, 8),
+    (INFINITY, -1e4, 2e12, 8),
+    (1e300, -1e4, 2e12, 8),
+    (1e-300, -1e4, 2e12, 8),
+    (900, 0, 0, 2),
+    (0, 0, 0, 2),
+    (900, 2e12, -1e4, 0),
+    (900, NAN, NAN, 0),
+    (900, -INFINITY, INFINITY, 8),
 )
-def test_bins_end_for_every_width_and_range(
-    page: Page, width: float, begin: float, end: float, captures: int
-) -> None:
+"""Width, begin and end of the picture, and the captures that its bins hold."""
+
+
+def test_bins_end_for_every_width_and_range(page: Page) -> None:
+    page.goto(f"/?q=duri:2005:{PAGE}")
+    expect_answer(page, "13 June 2005", MARKS)
+    figure = page.locator("figure.timeline").evaluate("figure => figure.outerHTML")
+
+    for width, begin, end, captures in BINNED:
+        assert page.evaluate(BINS_END, [width, begin, end, figure]) == captures
+
+
+TICKS = (
+    (0, 10_000, 1_000, "s", 11),
+    (0, 4 * 365.25 * 864e5, 365.25 * 864e5, "y", 5),
+    (0, 90 * 864e5, 30.44 * 864e5, "M", 4),
+    (-62e12, -61.9e12, 365.25 * 864e5, "y", 3),
+    (NAN, NAN, 365.25 * 864e5, "y", 0),
+    (NAN, NAN, 1_000, "s", 0),
+    (0, INFINITY, 365.25 * 864e5, "y", 0),
+    (-INFINITY, INFINITY, 1_000, "s", 0),
+    (8.63e15, 8.65e15, 365.25 * 864e5, "y", 0),
+    (10_000, 0, 1_000, "s", 0),
+    (0, 10_000, 0, "s", 0),
+    (0, 10_000, NAN, "M", 0),
+    (0, 864e5, -1_000, "s", 1),
+    (0, 8.64e15, 1_000, "s", 1_000),
+    (0, 8.64e15, 0, "M", 1_000),
+)
+"""Begin, end and step of the axis, its unit, and the number of its ticks."""
+
+
+def test_the_ticks_of_the_axis_end_for_every_range_and_step(page: Page) -> None:
     page.goto(f"/?q=duri:2005:{PAGE}")
     expect_answer(page, "13 June 2005", MARKS)
 
-    assert page.evaluate(BINS_END, [width, begin, end]) == captures
-
-
-@pytest.mark.parametrize(
-    ("begin", "end", "step", "unit", "count"),
-    [
-        (0, 10_000, 1_000, "s", 11),
-        (0, 4 * 365.25 * 864e5, 365.25 * 864e5, "y", 5),
-        (0, 90 * 864e5, 30.44 * 864e5, "M", 4),
-        (-62e12, -61.9e12, 365.25 * 864e5, "y", 3),
-        (NAN, NAN, 365.25 * 864e5, "y", 0),
-        (NAN, NAN, 1_000, "s", 0),
-        (0, INFINITY, 365.25 * 864e5, "y", 0),
-        (-INFINITY, INFINITY, 1_000, "s", 0),
-        (8.63e15, 8.65e15, 365.25 * 864e5, "y", 0),
-        (10_000, 0, 1_000, "s", 0),
-        (0, 10_000, 0, "s", 0),
-        (0, 10_000, NAN, "M", 0),
-        (0, 864e5, -1_000, "s", 1),
-        (0, 8.64e15, 1_000, "s", 1_000),
-        (0, 8.64e15, 0, "M", 1_000),
-    ],
-)
-def test_the_ticks_of_the_axis_end_for_every_range_and_step(  # noqa: PLR0913, PLR0917 -- a table
-    page: Page, begin: float, end: float, step: float, unit: str, count: int
-) -> None:
-    page.goto(f"/?q=duri:2005:{PAGE}")
-    expect_answer(page, "13 June 2005", MARKS)
-
-    assert page.evaluate(COUNT_TICKS, [begin, end, step, unit]) == count
+    for begin, end, step, unit, count in TICKS:
+        assert page.evaluate(COUNT_TICKS, [begin, end, step, unit]) == count
 
 
 def test_zooming_before_the_first_capture_does_not_freeze_the_page(page: Page) -> None:

@@ -4,17 +4,19 @@ Programs get a redirect, a report or a problem document instead.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
 from archives.registry import Registry
 from timegate.pages.form import Caret
+from timegate.pages.kept_answers import KeptAnswers
 from timegate.pages.rendering import HEADERS, Pages, wants_page
+from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Resolution
-from timegate.responses.answer_view import answer_view
+from timegate.responses.answer_view import answer_view, name_of
 from timegate.responses.answers import Answers
 from timegate.responses.model import Response
+from timegate.responses.problems import failure_in
 from timegate.verdict import satisfies, verdict
 from timegate.verdict.words import grade
 
@@ -22,13 +24,22 @@ from timegate.verdict.words import grade
 class AnswerPages:
     """Writes the pages that show a resolution."""
 
-    def __init__(self, answers: Answers, registry: Registry, pages: Pages) -> None:
+    def __init__(
+        self, answers: Answers, registry: Registry, pages: Pages, kept: KeptAnswers
+    ) -> None:
         self._answers = answers
+        self._kept = kept
         self._registry = registry
         self._pages = pages
 
     def redirect_or_page(
-        self, resolution: Resolution, applied: Sequence[str] = (), *, vary: str, always: bool
+        self,
+        resolution: Resolution,
+        context: RequestContext,
+        applied: Sequence[str] = (),
+        *,
+        vary: str,
+        always: bool,
     ) -> Response:
         """Redirect to a copy that is what was requested; otherwise show how it differs.
 
@@ -41,7 +52,9 @@ class AnswerPages:
             return self._answers.redirect(resolution, applied, vary=vary)
         headers = self._answers.headers(resolution, judged, applied, vary) | HEADERS
         view = answer_view(resolution, judged, self._registry)
-        page = self._pages.render("reference", answer=view)
+        described = self._answers.described(resolution, applied, vary=vary)
+        token = self._kept.keep(described, context.hidden)
+        page = self._pages.render("reference", answer=view, token=token)
         return Response(200, headers, page.encode())
 
     def list_page(self, resolution: Resolution) -> bytes:
@@ -51,31 +64,12 @@ class AnswerPages:
         return self._pages.render("list", answer=view).encode()
 
 
-_NEXT_STEPS: Final[Mapping[str, str]] = {
-    "bad-identifier": "Correct it below and search again.",
-    "too-long": "Shorten it, or enter the URL and a date below.",
-    "not-negotiable": "Enter an http or https URL below.",
-    "unknown-archive": "Enter the URL and a date below: another archive may have a copy.",
-    "no-memento": "Try another spelling of the URL.",
-    "read-on-site": "Contact the institution that keeps the collection.",
-    "restricted-archive": "Contact the archive, or try another spelling of the URL.",
-    "precision-unmet": "Use one of the copies below, or accept a less precise one.",
-    "upstream-incomplete": "Wait a moment and try again.",
-    "not-cached": "Reload this page.",
-    "too-busy": "Wait a moment and reload this page.",
-}
-
-
-def next_step(problem: Mapping[str, object]) -> str:
-    """Return what the user can do about *problem*; empty if nothing helps."""
-    return _NEXT_STEPS.get(str(problem["type"]).rpartition("/")[2], "")
-
-
 class HtmlProblems:
     """Turns problem documents into pages for browsers."""
 
-    def __init__(self, pages: Pages) -> None:
+    def __init__(self, pages: Pages, registry: Registry) -> None:
         self._pages = pages
+        self._registry = registry
 
     def __call__(self, accept: str | None, problem: Response) -> Response:
         """Return *problem* as a page if a client that sent *accept* prefers HTML."""
@@ -87,17 +81,25 @@ class HtmlProblems:
 
     def _page(self, problem: Mapping[str, object]) -> str:
         identifier = str(problem.get("identifier", ""))
+        lacking = failure_in(problem)
         return self._pages.render(
             "problem",
-            title=problem["title"],
-            detail=problem["detail"],
-            next_step=next_step(problem),
+            title=lacking.title,
+            detail=lacking.detail,
+            next_step=lacking.next_step,
             identifier=identifier,
             caret=_caret(identifier, problem.get("position")),
-            archives=problem.get("archives", []),
+            archives=[*self._named(problem.get("archives"))],
             referral=problem.get("referral"),
-            alternatives=problem.get("alternatives", []),
+            alternatives=[*self._named(problem.get("alternatives"))],
         )
+
+    def _named(self, archives: object) -> Iterator[Mapping[str, object]]:
+        """Yield the members of a list with the names of their archives."""
+        for member in archives if isinstance(archives, list) else ():
+            if isinstance(member, dict):
+                name = name_of(str(member.get("archive", "")), self._registry)
+                yield {**member, "name": name}
 
 
 def _caret(text: str, position: object) -> Caret | None:

@@ -1,63 +1,26 @@
 """Reads the form of the search page: a field for any reference, and an optional date."""
 
-import re
-from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from archives.diagnostics import Diagnostic, Malformed
 from archives.moment import Moment
-from archives.regex_compat import compiled
 from archives.registry import Registry
-from timegate.identifiers import parse, parse_wrapped
+from timegate.citations import NO_DESCRIPTION, PageDescription
+from timegate.citations.pasted import described_by
+from timegate.identifiers import parse
 from timegate.identifiers.model import ParsedIdentifier
+from timegate.pages.choices import Choice, SeveralReferences, Unresolvable, date_choices
+from timegate.references import FoundReference
+from timegate.references.dates import ChosenDate
+from timegate.references.pasted import NoReference, read_pasted
 from timegate.resolution.model import Query
 from timegate.resolution.query import NotNegotiable, query_for, query_for_url
 from timegate.responses.problems import status_of_refusal
 from timegate.text import masked
 from timegate.text.times import read_time
-
-_REFERENCE: Final = compiled(
-    r"(?<![\w/:.-])(?:urn:pwid:|pwid:|duri:|tdb:|pdi://|https?+://)\S++(\s*+)",
-    re.IGNORECASE,
-)
-_ENDS_A_SENTENCE: Final = ".,;:!?'\">]}\u00bb\u2019\u201c\u201d"
-
-
-class Pasted(NamedTuple):
-    """A reference found in a longer text."""
-
-    identifier: str
-    at: Moment | None
-    """The time that the rest of the text states; None if it is not a time."""
-
-
-def reference_in(text: str) -> Pasted | None:
-    """Return the only reference in *text*; None if there are none or several."""
-    matches = list(_REFERENCE.finditer(text))
-    references = {_bare(match[0]) for match in matches}
-    if len(references) != 1 or any("\n" in match[1] for match in matches):
-        return None
-    rest = text[: matches[0].start()] + text[matches[-1].end() :]
-    return Pasted(references.pop(), _time(rest))
-
-
-def _bare(word: str) -> str:
-    """Return *word* without the closing punctuation, quotes and brackets behind it."""
-    bare = word.rstrip().rstrip(_ENDS_A_SENTENCE)
-    while bare.endswith(")") and bare.count(")") > bare.count("("):
-        bare = bare[:-1].rstrip(_ENDS_A_SENTENCE)
-    return bare
-
-
-def _time(text: str) -> Moment | None:
-    date = text.strip(" \t\r\n,;()[]")
-    try:
-        return read_time(date) if len(date) <= _LONGEST_DATE else None
-    except ValueError:
-        return None
-
 
 _MOST_FIELDS: Final = 10
 _LONGEST_DATE: Final = 64
@@ -125,12 +88,34 @@ class FormQuery:
     query: Query
     diagnostics: tuple[Diagnostic, ...] = ()
     remarks: tuple[str, ...] = ()
+    found: FoundReference | None = None
+    """The reference in a longer text; None if the text is the reference."""
+
+    @property
+    def doubt(self) -> bool:
+        """Whether another date may be meant, so that no copy is certainly as requested."""
+        return self.found is not None and self.found.dates.doubt
+
+    @property
+    def described(self) -> PageDescription:
+        """What the text says about the page, for citations."""
+        return NO_DESCRIPTION if self.found is None else described_by(self.found)
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """Searches with the dates that were not used, if they may be meant."""
+        return date_choices(self.found) if self.found is not None and self.doubt else ()
 
 
-def read_form(form: FormFields, registry: Registry) -> FormQuery:
-    """Return the query of *form*. Raises FormRejection."""
-    reading, pasted = _read(form.q, registry)
-    remarks = [] if pasted is None else [f"Reference found in your text: {pasted.identifier}"]
+def read_form(form: FormFields, registry: Registry, now: datetime) -> FormQuery:
+    """Return the query of *form* at *now*. Raises FormRejection and SeveralReferences."""
+    at = _date(form.at)
+    reading, found = _read(form.q, registry, now)
+    remarks = []
+    if found is not None:
+        # A date in the field was given on purpose: no other is searched for.
+        found = found._replace(dates=ChosenDate()) if at is not None else found
+        remarks = [f"Reference found in your text: {found.identifier}", *found.said]
     document = reading.identifier.document
     if document is not None:
         # The identifier names a thing; archives hold the document that describes it (D-8).
@@ -138,7 +123,7 @@ def read_form(form: FormFields, registry: Registry) -> FormQuery:
             "This identifier names a thing. Below is the document that describes it."
         )
         reading = parse(document, registry)
-    at = _date(form.at) or (pasted and pasted.at)
+    at = at or (found and found.at)
     try:
         query = query_for(reading, registry)
         if at is not None and not reading.kind.states_time:
@@ -152,22 +137,31 @@ def read_form(form: FormFields, registry: Registry) -> FormQuery:
         raise FormRejection(
             status, "Archives cannot be searched for this", str(error)
         ) from error
-    return FormQuery(query, reading.diagnostics, tuple(remarks))
+    return FormQuery(query, reading.diagnostics, tuple(remarks), found)
 
 
-def _read(text: str, registry: Registry) -> tuple[ParsedIdentifier, Pasted | None]:
+def _read(
+    text: str, registry: Registry, now: datetime
+) -> tuple[ParsedIdentifier, FoundReference | None]:
     """Return the reference in *text*, and how it was found if there is more text."""
     try:
-        return parse_wrapped(text, registry), None
+        pasted = read_pasted(text, registry, now)
+    except NoReference as nothing:
+        raise FormRejection(400, "No reference found", nothing.why) from nothing
     except Malformed as complaint:
-        pasted = reference_in(text)
-        if pasted is not None:
-            with suppress(Malformed):
-                return parse(pasted.identifier, registry), pasted
         where = f"{complaint.why}, at character {complaint.position + 1}"
         title = "The reference cannot be read"
         caret = Caret.at(text, complaint.position)
         raise FormRejection(status_of_refusal(complaint), title, where, caret) from complaint
+    if pasted.reading is not None:
+        return pasted.reading, None
+    usable = [found for found in pasted.found if found.kind != "faulty"]
+    if len(usable) > 1:
+        raise SeveralReferences(tuple(usable))
+    found = usable[0]
+    if found.kind != "reference":
+        raise Unresolvable(found)
+    return parse(found.identifier, registry), found
 
 
 def _date(text: str) -> Moment | None:

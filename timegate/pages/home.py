@@ -7,23 +7,28 @@ sends the parts of it that change: which archives have answered, and at the end 
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing
 from dataclasses import replace
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
+from archives.model import ArchiveEntry
+from archives.moment import Moment
 from archives.registry import Registry
 from timegate.event_loop import end
-from timegate.pages.answer_pages import next_step
+from timegate.pages.choices import SeveralReferences, Unresolvable, archive_name, doubted
 from timegate.pages.form import FormFields, FormQuery, FormRejection, read_form
-from timegate.pages.rendering import HEADERS, Pages
+from timegate.pages.kept_answers import KeptAnswers
+from timegate.pages.rendering import AT_ONCE, HEADERS, Pages, wants_page
 from timegate.resolution.context import RequestContext
 from timegate.resolution.exhaustive import ExhaustiveResolver
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
-from timegate.responses.answer_view import AnswerView, answer_view, archive_outcomes, name_of
+from timegate.responses.answer_view import answer_view, archive_outcomes, name_of
 from timegate.responses.answers import VARY_PAGE, Answers
 from timegate.responses.model import ClientRequest, Response, StreamingResponse
-from timegate.responses.problems import problem
+from timegate.responses.problems import failure_in, problem
+from timegate.responses.referral import is_demo
 from timegate.verdict import verdict
 
 MOST_SEARCHES: Final = 32
@@ -63,18 +68,37 @@ class SearchEvents:
             if relevant and queue.qsize() < _BACKLOG:
                 queue.put_nowait(attempt)
 
-    @contextmanager
-    def of(self, original: str) -> Iterator[_Queue]:
-        """Collect the attempts for the URL *original* in a queue."""
+    def open(self, original: str) -> _Queue:
+        """Collect the attempts for the URL *original* in a queue; `close` must follow."""
         queue: _Queue = asyncio.Queue()
         self._queues[queue] = original
         self._subscriptions.add(self.observe)
-        try:
-            yield queue
-        finally:
-            del self._queues[queue]
-            if not self._queues:
-                self._subscriptions.discard(self.observe)
+        return queue
+
+    def close(self, queue: _Queue) -> None:
+        """End the queue: None is its last item."""
+        queue.put_nowait(None)
+        del self._queues[queue]
+        if not self._queues:
+            self._subscriptions.discard(self.observe)
+
+
+class RunningSearch(NamedTuple):
+    """A search, and the attempts of its archives as they answer."""
+
+    archives: tuple[str, ...]
+    queue: _Queue
+    task: asyncio.Task[Resolution]
+
+    async def steps(self) -> AsyncGenerator[SearchProgress | Resolution, None]:
+        """Yield the progress whenever an archive has answered, and at the end the answer."""
+        progress = SearchProgress(self.archives, ())
+        yield progress
+        while (attempt := await self.queue.get()) is not None:
+            if attempt.archive in progress.waiting:
+                progress = progress._replace(attempts=(*progress.attempts, attempt))
+                yield progress
+        yield await self.task
 
 
 class RunningSearches:
@@ -109,32 +133,24 @@ class RunningSearches:
         """Whether no further search with live progress can start."""
         return len(self._tasks) >= self._most
 
-    async def follow(
+    async def resolve(
         self, query: Query, preferences: Preferences, context: RequestContext
-    ) -> AsyncGenerator[SearchProgress | Resolution, None]:
-        """Yield the progress whenever an archive has answered, and at the end the answer."""
-        with self._events.of(query.original) as queue:
-            task = self._start(query, preferences, context, queue)
-            progress = SearchProgress(
-                self._exhaustive.archives(query, preferences, context), ()
-            )
-            yield progress
-            while (attempt := await queue.get()) is not None:
-                if attempt.archive in progress.waiting:
-                    progress = progress._replace(attempts=(*progress.attempts, attempt))
-                    yield progress
-            yield await task
+    ) -> Resolution:
+        """Search without progress, and not beyond the request of the client."""
+        return await self._exhaustive.resolve(query, preferences, context)
 
-    def _start(
-        self, query: Query, preferences: Preferences, context: RequestContext, queue: _Queue
-    ) -> asyncio.Task[Resolution]:
-        task = asyncio.get_running_loop().create_task(
-            self._exhaustive.resolve(query, preferences, context)
-        )
+    def start(
+        self, query: Query, preferences: Preferences, context: RequestContext
+    ) -> RunningSearch:
+        """Start a search; it goes on when its client leaves."""
+        archives = self._exhaustive.archives(query, preferences, context)
+        queue = self._events.open(query.original)
+        searching = self._exhaustive.resolve(query, preferences, context)
+        task = asyncio.get_running_loop().create_task(searching)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(lambda _: queue.put_nowait(None))
-        return task
+        task.add_done_callback(lambda _: self._events.close(queue))
+        return RunningSearch(archives, queue, task)
 
 
 class Example(NamedTuple):
@@ -170,52 +186,98 @@ _DEMO_EXAMPLES: Final = (
 )
 
 
+_ARCHIVE_OF_EXAMPLES: Final = "internet-archive"
+
+
 def examples(registry: Registry) -> tuple[Example, ...]:
-    """Return references that the archives in use can resolve.
+    """Return references that the archives in use can resolve; none if none is known."""
+    if is_demo(registry):
+        return _DEMO_EXAMPLES
+    if any(entry.id == _ARCHIVE_OF_EXAMPLES for entry in registry.used):
+        return _WEB_EXAMPLES
+    # The canary of an archive is a page that it is known to hold.
+    held = (entry for entry in registry.used if entry.canary and entry.canary.has)
+    return next((tuple(_of_canary(entry)) for entry in held), ())
 
-    Only archives of the demo have a name in ``.example`` (RFC 2606).
-    """
-    harbour = registry.by_pwid("harbour.example")
-    return _DEMO_EXAMPLES if harbour is not None and harbour.use else _WEB_EXAMPLES
+
+def _of_canary(entry: ArchiveEntry) -> Iterator[Example]:
+    url, at = (entry.canary.has, entry.canary.at) if entry.canary else (None, "")
+    if url is None:
+        return
+    if not at:
+        yield Example("URL", FormFields(url))
+        return
+    moment = Moment(at)
+    if entry.pwid and len(at) >= _SECOND:
+        yield Example("PWID", FormFields(f"urn:pwid:{entry.pwid[0]}:{moment}:page:{url}"))
+    yield Example("duri", FormFields(f"duri:{moment}:{url}"))
+    yield Example("URL and date", FormFields(url, str(moment)[:10]))
 
 
+_SECOND: Final = 14
 _EVENTS: Final = {"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
 
 
-_NO_RESULT: Final = {"refusal": None, "query": None, "answer": None}
+_PAGE_HEADERS: Final = {**HEADERS, "Vary": VARY_PAGE, "Cache-Control": "no-cache"}
+_NO_RESULT: Final = {
+    "refusal": None,
+    "query": None,
+    "answer": None,
+    "token": "",
+    "several": None,
+    "missing": None,
+    "archive": "",
+}
 
 
 class Home:
     """Answers searches from the form of the page."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- the parts of an answer
         self,
         answers: Answers,
         registry: Registry,
-        exhaustive: ExhaustiveResolver,
         searches: RunningSearches,
         pages: Pages,
+        kept: KeptAnswers,
+        *,
+        at_once: float = AT_ONCE,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        self._now = now
         self._answers = answers
         self._pages = pages
         self._registry = registry
-        self._exhaustive = exhaustive
         self._searches = searches
+        self._kept = kept
+        self._at_once = at_once
 
-    async def __call__(self, request: ClientRequest) -> Response:
-        """Return the page, with the answer if the form was filled in."""
+    async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
+        """Return the page, with the answer if the form was filled in.
+
+        If the answer takes longer, browsers get the page at once, and the answer at its end.
+        """
         form = FormFields.of(request.rest)
         if not form.q:
             return self._page(200, form)
         try:
-            query = read_form(form, self._registry)
+            query = read_form(form, self._registry, self._now())
         except FormRejection as refusal:
             return self._page(refusal.status, form, refusal=refusal)
-        resolution = await self._exhaustive.resolve(
-            query.query, _preferences(request), request.context
-        )
-        status, view = self._view(resolution)
-        return self._page(status, form, query=query, answer=view)
+        except (SeveralReferences, Unresolvable) as choice:
+            shown, values = self._choices(form, choice)
+            return self._page(200, shown, **values)
+        preferences = _preferences(request)
+        if self._searches.full:
+            resolution = await self._searches.resolve(query.query, preferences, request.context)
+            return self._answered(form, query, resolution, request.context)
+        search = self._searches.start(query.query, preferences, request.context)
+        is_page = wants_page(request.header("Accept")) and request.method == "GET"
+        await asyncio.wait({search.task}, timeout=self._at_once if is_page else None)
+        if search.task.done():
+            return self._answered(form, query, search.task.result(), request.context)
+        chunks = self._streamed_page(form, query, search, request.context)
+        return StreamingResponse(200, _PAGE_HEADERS, chunks)
 
     async def events(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send the progress of a search and then its answer, as server-sent events."""
@@ -224,38 +286,79 @@ class Home:
             detail = "too many searches with live progress: request the page without events"
             return problem(503, "too-busy", detail, headers={"Retry-After": "5"})
         try:
-            query = read_form(form, self._registry)
+            query = read_form(form, self._registry, self._now())
         except FormRejection as refusal:
             return Response(200, _EVENTS, _event("answer", self._part(form, refusal=refusal)))
+        except (SeveralReferences, Unresolvable) as choice:
+            shown, values = self._choices(form, choice)
+            return Response(200, _EVENTS, _event("answer", self._part(shown, **values)))
+        search = self._searches.start(query.query, _preferences(request), request.context)
         return StreamingResponse(
-            200, _EVENTS, self._stream(form, query, _preferences(request), request.context)
+            200, _EVENTS, self._stream(form, query, search, request.context)
         )
 
     async def _stream(
-        self,
-        form: FormFields,
-        query: FormQuery,
-        preferences: Preferences,
-        context: RequestContext,
+        self, form: FormFields, query: FormQuery, search: RunningSearch, context: RequestContext
     ) -> AsyncGenerator[bytes, None]:
-        async with aclosing(self._searches.follow(query.query, preferences, context)) as steps:
+        async with aclosing(search.steps()) as steps:
             async for step in steps:
                 if isinstance(step, SearchProgress):
                     yield _event("progress", self._progress(step))
                 else:
-                    _, view = self._view(step)
-                    yield _event("answer", self._part(form, query=query, answer=view))
+                    answer = self._answer(query, step, context)
+                    yield _event("answer", self._part(form, query=query, **answer.values))
 
-    def _view(self, resolution: Resolution) -> tuple[int, AnswerView]:
-        """Return the status of the answer, and its view."""
+    async def _streamed_page(
+        self, form: FormFields, query: FormQuery, search: RunningSearch, context: RequestContext
+    ) -> AsyncGenerator[bytes, None]:
+        """Yield the page up to the answer, a line for each archive, the answer and the end."""
+        names = [name_of(archive, self._registry) for archive in search.archives]
+        before, after = self._pages.halves(
+            "home", form=form, examples=(), waiting=names, **_NO_RESULT
+        )
+        yield before
+        async with aclosing(search.steps()) as steps:
+            async for step in steps:
+                if isinstance(step, SearchProgress):
+                    outcomes = archive_outcomes(step.attempts[-1:], (), self._registry)
+                    yield self._pages.render("waiting", attempts=list(outcomes)).encode()
+                else:
+                    answer = self._answer(query, step, context)
+                    yield self._part(form, query=query, **answer.values).encode()
+        yield after
+
+    def _answer(
+        self, query: FormQuery, resolution: Resolution, context: RequestContext
+    ) -> "_Answer":
         judged = verdict(resolution, self._registry)
-        view = answer_view(resolution, judged, self._registry)
-        if resolution.memento is not None:
-            return 200, view
+        view = answer_view(resolution, judged, self._registry, described=query.described)
         response = self._answers.described(resolution, vary=VARY_PAGE)
-        found = json.loads(response.body)
-        view = view.without_copy(found["title"], found["detail"], next_step(found))
-        return response.status, view
+        if resolution.memento is None:
+            lacking = failure_in(json.loads(response.body))
+            view = view.without_copy(lacking.title, lacking.detail, lacking.next_step)
+        view = doubted(view, doubt=query.doubt)
+        token = self._kept.keep(response, context.hidden)
+        return _Answer(response.status, {"answer": view, "token": token})
+
+    def _answered(
+        self,
+        form: FormFields,
+        query: FormQuery,
+        resolution: Resolution,
+        context: RequestContext,
+    ) -> Response:
+        answer = self._answer(query, resolution, context)
+        return self._page(answer.status, form, query=query, **answer.values)
+
+    def _choices(
+        self, form: FormFields, choice: SeveralReferences | Unresolvable
+    ) -> tuple[FormFields, dict[str, object]]:
+        """Return the form and the values of a page on which the user has to choose."""
+        if isinstance(choice, SeveralReferences):
+            return form, {"several": choice}
+        at = form.at or ("" if choice.at is None else str(choice.at))
+        archive = archive_name(choice.link, self._registry)
+        return form._replace(at=at), {"missing": choice, "archive": archive}
 
     def _progress(self, step: SearchProgress) -> str:
         return self._pages.render(
@@ -270,12 +373,20 @@ class Home:
         return self._pages.render("outcome", form=form, **{**_NO_RESULT, **values})
 
     def _page(self, status: int, form: FormFields, **values: object) -> Response:
-        offered = examples(self._registry)
         body = self._pages.render(
-            "home", form=form, examples=offered, **{**_NO_RESULT, **values}
+            "home",
+            form=form,
+            examples=examples(self._registry),
+            waiting=(),
+            **{**_NO_RESULT, **values},
         )
-        headers = {**HEADERS, "Vary": VARY_PAGE, "Cache-Control": "no-cache"}
-        return Response(status, headers, body.encode())
+        return Response(status, _PAGE_HEADERS, body.encode())
+
+
+class _Answer(NamedTuple):
+    status: int
+    values: dict[str, object]
+    """For the template."""
 
 
 def _preferences(request: ClientRequest) -> Preferences:

@@ -16,6 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from archives.evidence import WEB
 from timegate.responses.model import ClientRequest, Response, weights
 from timegate.responses.problems import problem
+from timegate.text import sentence
 from timegate.verdict import header_safe
 
 _TYPES: Final = {
@@ -50,8 +51,11 @@ VERSION: Final = blake2b(
 
 
 async def static(request: ClientRequest) -> Response:
-    """Serve ``{version}/{name}``; only the current version may be cached for long."""
-    version, _, name = request.rest.partition("?")[0].partition("/")
+    """Serve ``{version}/{name}`` and ``{name}``.
+
+    Only the current version may be cached for long. Other sites embed ``robust.js`` by name.
+    """
+    version, _, name = request.rest.partition("?")[0].rpartition("/")
     file = _FILES.get(name)
     if file is None:
         return problem(404, "not-found", "there is no such file")
@@ -65,6 +69,14 @@ async def static(request: ClientRequest) -> Response:
     return Response(200, headers, file.body)
 
 
+async def icon(request: ClientRequest) -> Response:
+    """Serve the icon at the address that programs try without having seen a page."""
+    return await static(request._replace(rest="icon.svg"))
+
+
+AT_ONCE: Final = 0.25
+"""Seconds within which a page is sent as a whole; later, its beginning is sent first."""
+_REST: Final = "<!-- rest -->"
 HEADERS: Final = {
     "Content-Type": "text/html; charset=utf-8",
     "Content-Security-Policy": (
@@ -73,6 +85,14 @@ HEADERS: Final = {
     ),
     "Referrer-Policy": "no-referrer",
 }
+
+FRAMED_HEADERS: Final = {
+    **HEADERS,
+    "Content-Security-Policy": HEADERS["Content-Security-Policy"].replace(
+        "frame-ancestors 'none'", "frame-ancestors 'self'"
+    ),
+}
+"""Of pages that other pages of ours show in a frame."""
 
 
 def wants_page(accept: str | None) -> bool:
@@ -88,12 +108,6 @@ def linkable(uri: object) -> str | None:
     Archives supply these addresses: ``javascript:`` must never become a link.
     """
     return header_safe(uri) if isinstance(uri, str) and uri.startswith(WEB) else None
-
-
-def sentence(text: object) -> str:
-    """Return *text* as a sentence: with a capital letter and one full stop."""
-    words = str(text).rstrip(".")
-    return f"{words[:1].upper()}{words[1:]}."
 
 
 @cache
@@ -123,10 +137,24 @@ def prepare() -> None:
 class Pages:
     """Renders pages for a service whose addresses begin with *base_url*."""
 
-    def __init__(self, base_url: str = "") -> None:
-        root = urlsplit(base_url).path.rstrip("/")
-        self._addresses = {"root": root, "static": f"{root}/static/{VERSION}"}
+    def __init__(self, base_url: str = "", *, is_demo: bool = False) -> None:
+        """Every page of a demo says that it is one."""
+        self.root = root = urlsplit(base_url).path.rstrip("/")
+        self._common = {
+            "root": root,
+            "static": f"{root}/static/{VERSION}",
+            "script": f"{base_url.rstrip('/')}/static/robust.js",
+            "is_demo": is_demo,
+        }
 
     def render(self, name: str, **values: object) -> str:
         """Render the template *name* with *values*."""
-        return _environment().get_template(f"{name}.html").render(values, **self._addresses)
+        return _environment().get_template(f"{name}.html").render(values, **self._common)
+
+    def halves(self, name: str, **values: object) -> tuple[bytes, bytes]:
+        """Render the template *name* in two parts: before and after the place of the rest.
+
+        The first one is shown while the rest is not known yet. No value can contain the mark.
+        """
+        before, _, after = self.render(name, **values).partition(_REST)
+        return before.encode(), after.encode()

@@ -17,11 +17,13 @@ from tests.timegate.endpoints.served import (
     resolve_of,
 )
 from timegate.endpoints.memento import ListEndpoint
-from timegate.endpoints.operations import Operations
+from timegate.endpoints.operations import CacheState, Operations
 from timegate.endpoints.resolve import BatchResolve
 from timegate.pages.answer_pages import HtmlProblems
 from timegate.pages.archives import ArchivePages
+from timegate.pages.captures import CapturesPage, CaptureTables
 from timegate.pages.home import MOST_SEARCHES, Home, RunningSearches, SearchEvents
+from timegate.pages.kept_answers import KeptAnswers
 from timegate.pages.rendering import Pages, static
 from timegate.pages.timeline import Timeline
 from timegate.resolution.coalescing import Coalescer, fixed
@@ -67,14 +69,19 @@ async def site(
     answers = Answers(world.resolver, registry, "https://gate.example")
     resolve = resolve_of(answers, registry)
     pages = Pages(answers.base_url)
-    operations = Operations(registry, state, lambda: None, CollectorRegistry, None)
+    operations = Operations(registry, state, CacheState, CollectorRegistry, None)
     archive_pages = ArchivePages(registry, state, operations, pages)
     everyone = ExhaustiveResolver(
         answers, world.route, patience=0.5, selections=world.selections
     )
     lists = ArchiveLists(fixed(world.archives), NoLists())
-    async with world.coalescer, RunningSearches(everyone, news, watchers) as following:
-        home = Home(answers, registry, everyone, following, pages)
+    async with (
+        world.coalescer,
+        RunningSearches(everyone, news, watchers) as following,
+        CaptureTables(lists, Deadlines(0.2, 0.5)) as tables,
+    ):
+        kept = KeptAnswers(answers.base_url)
+        home = Home(answers, registry, following, pages, kept)
         exact: dict[str, Handler] = {
             "/": home,
             "/events": home.events,
@@ -85,14 +92,26 @@ async def site(
             "/list/": ListEndpoint(
                 answers, answer_pages(answers, registry), world.route, patience=0.5
             ),
+            "/answers/": kept,
             "/archives/": archive_pages.one,
+            "/timemap/html/": CapturesPage(tables, world.route, registry, pages),
             "/timeline/": Timeline(lists, world.route, registry, Deadlines(0.2, 0.5)),
             "/static/": static,
         }
         routes = Routes(exact, prefixes, resolve.whole, {"/resolve": BatchResolve(resolve)})
-        dispatch = Dispatch(routes, problem_page=HtmlProblems(pages))
+        dispatch = Dispatch(routes, problem_page=HtmlProblems(pages, registry))
         async with listening(dispatch, "127.0.0.1", 0) as port:
             yield Site(port, world)
+
+
+def dechunked(body: bytes) -> bytes:
+    """Return the octets without the sizes of the chunks between them."""
+    whole, rest = b"", body
+    while rest:
+        size, _, rest = rest.partition(b"\r\n")
+        length = int(size, 16)
+        whole, rest = whole + rest[:length], rest[length + 2 :]
+    return whole
 
 
 class Html(HTMLParser):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from archives.adapters import KINDS
+from archives.kinds import KINDS
 from archives.model import ArchiveEntry
 from tests.scenario import LIMITS, FakeArchive, entry
 from tests.timegate.pages.served_pages import BROWSER, Html, site

@@ -21,7 +21,7 @@ from tests.timegate.pages.served_pages import BROWSER, Html, unasked
 from timegate.conformance.history import CheckLock, History
 from timegate.conformance.report import Report
 from timegate.conformance.subject import Subject
-from timegate.endpoints.operations import Operations
+from timegate.endpoints.operations import CacheState, Operations
 from timegate.pages.archives import ArchivePages
 from timegate.pages.checks import PATH, ArchiveChecks, Run
 from timegate.pages.rendering import Pages
@@ -43,7 +43,7 @@ def a_report(name: str = "a") -> Report:
 @asynccontextmanager
 async def site(file: Path, run: Run | None = None) -> AsyncIterator[Site]:
     registry = Registry((HELD, INDEX_ONLY, OTHER))
-    operations = Operations(registry, unasked, lambda: None, CollectorRegistry, None)
+    operations = Operations(registry, unasked, CacheState, CollectorRegistry, None)
     async with ArchiveChecks(file, registry, f"{ORIGIN}/", run) as checks:
         pages = ArchivePages(registry, unasked, operations, Pages(ORIGIN), checks)
         routes = Routes({}, {"/archives/": pages.one}, pages.all, {PATH: checks})

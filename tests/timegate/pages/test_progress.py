@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from tests.scenario import NEVER, FakeArchive
 from tests.timegate.endpoints.served import Seen
-from tests.timegate.pages.served_pages import BROWSER, Html, site
+from tests.timegate.pages.served_pages import BROWSER, Html, dechunked, site
 
 EXACT = "20160122112029"
 LATER = "20160125112029"
@@ -17,21 +17,12 @@ WATCH = f"/events?q={quote(f'duri:2016-01-22T11:20:29Z:{URL}', safe='')}"
 def events(seen: Seen) -> list[tuple[str, str]]:
     """Take a stream apart; chunk sizes of HTTP stand between the events."""
     found = []
-    for block in _dechunked(seen.body).decode().split("\n\n"):
+    for block in dechunked(seen.body).decode().split("\n\n"):
         lines = block.splitlines()
         if lines:
             data = "\n".join(line.removeprefix("data: ") for line in lines[1:])
             found.append((lines[0].removeprefix("event: "), data))
     return found
-
-
-def _dechunked(body: bytes) -> bytes:
-    whole, rest = b"", body
-    while rest:
-        size, _, rest = rest.partition(b"\r\n")
-        length = int(size, 16)
-        whole, rest = whole + rest[:length], rest[length + 2 :]
-    return whole
 
 
 async def test_progress_events_come_for_each_archive_and_then_the_answer() -> None:
@@ -100,7 +91,7 @@ async def test_every_line_of_an_event_is_a_data_line() -> None:
     async with site(FakeArchive("a", 0.0, (LATER,), holds=hostile)) as served:
         seen = await served.ask(f"/events?q={quote(f'duri:2010:{hostile}', safe='')}")
 
-    lines = _dechunked(seen.body).decode().split("\n")
+    lines = dechunked(seen.body).decode().split("\n")
     assert all(line == "" or line.startswith(("data: ", "event: ")) for line in lines)
     assert {line for line in lines if line.startswith("event")} == {
         "event: progress",
@@ -116,7 +107,7 @@ async def test_the_timeline_has_every_capture_with_its_archive() -> None:
     async with site(*archives) as served:
         seen = await served.ask(f"/timeline/{URL}")
 
-    first, *captures, last = [json.loads(line) for line in _dechunked(seen.body).splitlines()]
+    first, *captures, last = [json.loads(line) for line in dechunked(seen.body).splitlines()]
     assert first == {"archives": {"a": "a", "b": "b"}}
     assert [(archive, stamp) for archive, stamp, _ in captures] == [
         ("b", "20150101000000"),
@@ -131,6 +122,6 @@ async def test_the_timeline_of_an_unknown_url_is_empty() -> None:
         seen = await served.ask(f"/timeline/{URL}")
         wrong = await served.ask("/timeline/mailto:x@y.org", BROWSER)
 
-    assert len(_dechunked(seen.body).splitlines()) == 2
+    assert len(dechunked(seen.body).splitlines()) == 2
     assert wrong.status == 422
     assert wrong.headers["Content-Type"].startswith("text/html")

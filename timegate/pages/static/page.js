@@ -10,6 +10,8 @@ function enhance(root) {
   for (const group of root.querySelectorAll(".copies")) group.hidden = false;
   for (const texts of root.querySelectorAll("details.texts")) texts.open = false;
   for (const fallback of root.querySelectorAll(".unscripted")) fallback.remove();
+  const titled = root.querySelector("[data-title]");
+  if (titled) document.title = `${titled.dataset.title} · timegate`;
   const figure = root.querySelector("figure.timeline");
   if (figure) timeline = drawTimeline(figure);
 }
@@ -53,8 +55,6 @@ function search(form) {
     progress.hidden = true;
     element("progress-more").replaceChildren();
     outcome.innerHTML = event.data;
-    const titled = outcome.querySelector("[data-title]");
-    if (titled) document.title = `${titled.dataset.title} · timegate`;
     enhance(outcome);
     outcome.querySelector("#verdict")?.focus();
   });

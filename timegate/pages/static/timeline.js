@@ -13,6 +13,8 @@ const STEPS = [
   [YEAR, "y"], [2 * YEAR, "y"], [5 * YEAR, "y"], [10 * YEAR, "y"], [50 * YEAR, "y"],
 ];
 
+const WEB = /^https?:\/\//;
+
 const formatted = (time) => new Date(time).toISOString().replace("T", " ").replace(".000Z", " UTC");
 const number = (count) => count.toLocaleString("en");
 
@@ -37,6 +39,7 @@ class Timeline {
     this.picture = figure.querySelector(".picture");
     this.canvas = figure.querySelector("canvas");
     this.pointed = figure.querySelector(".pointed");
+    this.opener = figure.querySelector(".opener");
     this.summary = figure.querySelector("#timeline-summary");
     this.lanes = new Map();
     this.names = {};
@@ -249,20 +252,24 @@ class Timeline {
   }
 
   // Returns the capture nearest to a point, or null if none is within a few pixels.
-  at(x, y) {
+  at(x, y, most = NEAR) {
     const lanes = [...this.lanes], row = Math.floor((y - TOP) / LANE);
     if (!lanes[row]) return null;
     const [archive, lane] = lanes[row], index = lowerBound(lane.times, this.time(x));
     const near = [index - 1, index].filter((i) => i in lane.times)
       .sort((a, b) => Math.abs(this.x(lane.times[a]) - x) - Math.abs(this.x(lane.times[b]) - x))[0];
-    if (near === undefined || Math.abs(this.x(lane.times[near]) - x) > NEAR) return null;
+    if (near === undefined || Math.abs(this.x(lane.times[near]) - x) > most) return null;
     return { archive, time: lane.times[near], uri: lane.uris[near] };
   }
 
+  // Shows which capture is selected, with a link to it: a tap must not open what was not seen.
   point(capture) {
     this.current = capture;
     this.pointed.textContent = capture ?
       `${this.names[capture.archive] ?? capture.archive}: ${formatted(capture.time)}` : "\u00a0";
+    const shown = capture !== null && WEB.test(capture.uri);
+    this.opener.hidden = !shown;
+    if (shown) this.opener.href = capture.uri;
     this.redraw();
   }
 
@@ -282,7 +289,7 @@ class Timeline {
   }
 
   open(capture) {
-    if (capture && /^https?:\/\//.test(capture.uri)) location.assign(capture.uri);
+    if (capture && WEB.test(capture.uri)) location.assign(capture.uri);
   }
 
   listen() {
@@ -336,16 +343,30 @@ class Timeline {
       picture.setPointerCapture(event.pointerId);
     });
     picture.addEventListener("pointermove", (event) => {
-      if (pressed === null) return this.point(this.at(event.offsetX, event.offsetY));
+      if (pressed === null) {
+        if (event.pointerType === "mouse") this.point(this.at(event.offsetX, event.offsetY));
+        return;
+      }
       distance += Math.abs(event.offsetX - pressed);
       if (distance > 3) this.pan((pressed - event.offsetX) / this.width);
       pressed = event.offsetX;
     });
     picture.addEventListener("pointerup", (event) => {
-      if (pressed !== null && distance <= 3) this.open(this.at(event.offsetX, event.offsetY));
+      if (pressed !== null && distance <= 3) this.press(event);
       pressed = null;
     });
     picture.addEventListener("pointercancel", () => { pressed = null; });
+  }
+
+  // A mouse shows a capture before it is clicked. A finger does not: its first tap selects the
+  // capture, the second one opens it.
+  press(event) {
+    const most = event.pointerType === "mouse" ? NEAR : 2 * NEAR;
+    const capture = this.at(event.offsetX, event.offsetY, most);
+    const seen = event.pointerType === "mouse" ||
+      (capture !== null && capture.uri === this.current?.uri && capture.time === this.current.time);
+    if (seen) this.open(capture);
+    else this.point(capture);
   }
 
   // Shows the requested time and the copy in the answer.

@@ -1,0 +1,73 @@
+"""A text with several references: the page lists them, and the user chooses one."""
+
+from typing import Literal, NamedTuple
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.world import NEWS, PAGE
+
+TEXT = f"Smith (2009). One. {PAGE} (accessed 5 June 2005).\nDoe. Two. {NEWS} (03/04/2011)"
+"""Two references; the date of the second can be read in two ways."""
+
+
+class Look(NamedTuple):
+    """How the page is looked at."""
+
+    scripts: bool = True
+    width: int = 1000
+    scheme: Literal["light", "dark"] = "light"
+
+
+LOOKS = {
+    "light": Look(),
+    "dark": Look(scheme="dark"),
+    "phone": Look(width=390),
+    "no script": Look(scripts=False),
+}
+
+
+def paste(page: Page, text: str) -> None:
+    page.goto("/")
+    page.locator("[name=q]").fill(text)
+    page.get_by_role("button", name="Find a copy").click()
+    expect(page.locator("#verdict")).to_have_attribute("data-match", "several")
+
+
+@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+def test_one_of_several_references_is_chosen(
+    browser: Browser, address: str, look: Look
+) -> None:
+    with browser.new_context(
+        base_url=address,
+        java_script_enabled=look.scripts,
+        color_scheme=look.scheme,
+        viewport={"width": look.width, "height": 800},
+    ) as context:
+        page = context.new_page()
+        paste(page, TEXT)
+
+        choices = page.locator(".choices li")
+        expect(choices).to_have_count(2)
+        expect(choices.nth(0)).to_contain_text("5 June 2005, the date of access")
+        expect(choices.nth(1)).to_contain_text("it may be 2011-04-03 or 2011-03-04")
+        width = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        if look.scripts:
+            assert page.evaluate(width) <= 0
+            assert Axe().run(page).violations_count == 0
+
+        choices.nth(0).get_by_role("link").click()
+        expect(page.locator("#verdict")).not_to_have_attribute("data-match", "several")
+        expect(page.locator("#verdict")).to_contain_text("some days away")
+
+
+def test_a_choice_with_a_doubtful_date_is_never_ticked(page: Page) -> None:
+    paste(page, TEXT)
+
+    page.locator(".choices li").nth(1).get_by_role("link").click()
+
+    expect(page.locator("#verdict")).not_to_have_attribute("data-match", "several")
+    expect(page.locator("#verdict")).not_to_have_class("verdict good")
+    page.go_back()
+    expect(page.locator(".choices li")).to_have_count(2)

@@ -1,0 +1,99 @@
+"""Choices of the search page, where something is missing or several things may be meant.
+
+A text may have several references, a reference several dates, and an id of an archive does not
+contain the URL of its page.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+from urllib.parse import quote, urlencode
+
+from archives.registry import Registry
+from timegate.references import FoundReference
+from timegate.responses.answer_view import AnswerView, spoken
+from timegate.verdict.words import Tone
+
+_DOUBTED = "Found, but another date may be meant"
+
+
+class Choice(NamedTuple):
+    """A link that searches for one of several references or dates."""
+
+    text: str
+    query: str
+    """The query string of the search; empty if it cannot be resolved."""
+    said: tuple[str, ...] = ()
+    captures: str = ""
+    """The path of the list of captures; empty if the reference is not such a list."""
+
+
+class SeveralReferences(Exception):
+    """A text with more than one reference."""
+
+    title = "Several references found"
+
+    def __init__(self, found: tuple[FoundReference, ...]) -> None:
+        super().__init__(self.title)
+        self.choices = tuple(map(_choice, found))
+        self.lines = "\n".join(each.dated for each in found if each.kind == "reference")
+        """The references as a batch, one for each line."""
+        self.count = len(found)
+
+
+class Unresolvable(Exception):
+    """A reference for which something is missing: the URL of the page, or a capture."""
+
+    def __init__(self, found: FoundReference) -> None:
+        super().__init__(found.trouble)
+        self.kind = found.kind
+        self.link = found.identifier
+        self.choice = _choice(found)
+        self.at = found.dates.at
+        self.title = (
+            "This is a list of captures"
+            if found.kind == "captures"
+            else "The URL of the page is missing"
+        )
+
+    @property
+    def time(self) -> str:
+        """The time of the copy, for people; empty if it is not known."""
+        return "" if self.at is None else spoken(self.at)
+
+
+def _choice(found: FoundReference) -> Choice:
+    if found.kind == "captures":
+        path = f"/timemap/html/{quote(found.identifier, safe='')}"
+        return Choice(found.identifier, _search(found.identifier), found.said, path)
+    said = found.said if found.kind == "reference" else (*found.said, found.trouble)
+    if found.dates.doubt:
+        return Choice(found.identifier, _search(found.restated), said)
+    at = "" if found.at is None else str(found.at)
+    return Choice(found.identifier, _search(found.identifier, at), said)
+
+
+def _search(reference: str, at: str = "") -> str:
+    return urlencode({"q": reference} | ({"at": at} if at else {}))
+
+
+def date_choices(found: FoundReference) -> tuple[Choice, ...]:
+    """Return a search for each date that may be meant and is not used."""
+    return tuple(
+        Choice(spoken(moment), _search(found.identifier, str(moment)))
+        for moment in found.dates.choices
+    )
+
+
+def doubted(view: AnswerView, *, doubt: bool) -> AnswerView:
+    """Return *view*; if there is a *doubt* about the date, it is not "as requested"."""
+    if not doubt or view.copy is None:
+        return view
+    tone: Tone = "fair" if view.tone == "good" else view.tone
+    return replace(view, tone=tone, headline=_DOUBTED)
+
+
+def archive_name(link: str, registry: Registry) -> str:
+    """Return the name of the archive that *link* leads into; else its host."""
+    host = link.partition("://")[2].partition("/")[0]
+    entry = registry.by_host(host)
+    return host if entry is None else entry.name
