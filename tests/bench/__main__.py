@@ -8,10 +8,10 @@ from importlib import import_module
 
 BENCHES = (
     *("identifiers", "linkformat", "upstream", "timegate", "requests", "timemap"),
-    *("warc", "index", "replay"),
+    *("lists", "cache", "warc", "index", "replay", "batch", "batch_simulation", "store"),
 )
 # These take options.
-_WITH_OPTIONS = ("timegate", "index", "replay")
+_WITH_OPTIONS = ("timegate", "cache", "index", "replay", "batch_simulation")
 
 
 def main(arguments: list[str]) -> None:

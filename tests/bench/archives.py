@@ -1,11 +1,12 @@
 """Fake archives for benchmarks: many in one process, as fast as asyncio allows.
 
-    python -m tests.bench.archives COUNT [--median SECONDS --sigma S] [--hang N]
+    python -m tests.bench.archives COUNT [--median SECONDS --sigma S] [--hang N] [--neighbours]
 
 Archive *n* is below ``/a{n}/``: ``timegate/{url}`` (302 with Link), ``timemap/link/{url}`` and
 ``{stamp}/{url}``, which is a memento if the stamp is that of a capture. Each holds 10 captures
 of every URL, at times of its own, so that no two archives have the same distance. Prints its
-port. ``/stats`` counts requests by archive.
+port. ``/stats`` counts requests by archive. With ``--neighbours``, the captures before and
+after the chosen one are linked as well.
 """
 
 import argparse
@@ -29,7 +30,16 @@ def captures(archive: int) -> list[datetime]:
 class World:
     """The archives and their delays."""
 
-    def __init__(self, count: int, median: float, sigma: float, hang: int | None) -> None:
+    def __init__(
+        self,
+        count: int,
+        median: float,
+        sigma: float,
+        hang: int | None,
+        *,
+        neighbours: bool = False,
+    ) -> None:
+        self.neighbours = neighbours
         self.times = [captures(n) for n in range(count)]
         self.median, self.sigma, self.hang = median, sigma, hang
         self.counts = [0] * count
@@ -56,7 +66,7 @@ class World:
             at = parsedate_to_datetime(wanted) if wanted else times[-1]
             chosen = min(range(len(times)), key=lambda n: abs(times[n] - at))
             location = _memento(base, times[chosen], url)
-            links = _links(base, url, times, chosen)
+            links = _links(base, url, times, chosen, neighbours=self.neighbours)
             return _reply(
                 302, b"", f"Location: {location}\r\nVary: accept-datetime\r\nLink: {links}\r\n"
             )
@@ -74,7 +84,7 @@ class World:
         if not held:
             return _reply(404, b"")
         date = format_datetime(times[held[0]], usegmt=True)
-        links = _links(base, url, times, held[0])
+        links = _links(base, url, times, held[0], neighbours=self.neighbours)
         return _reply(200, b"bytes", f"Memento-Datetime: {date}\r\nLink: {links}\r\n")
 
 
@@ -87,7 +97,7 @@ def _link(base: str, at: datetime, url: str, rel: str) -> str:
     return f'<{_memento(base, at, url)}>; rel="{rel}"; datetime="{when}"'
 
 
-def _links(base: str, url: str, times: list[datetime], chosen: int) -> str:
+def _links(base: str, url: str, times: list[datetime], chosen: int, *, neighbours: bool) -> str:
     links = [
         f'<{url}>; rel="original"',
         f'<{base}/timegate/{url}>; rel="timegate"',
@@ -96,6 +106,10 @@ def _links(base: str, url: str, times: list[datetime], chosen: int) -> str:
         _link(base, times[0], url, "first memento"),
         _link(base, times[-1], url, "last memento"),
     ]
+    if neighbours and chosen > 0:
+        links.append(_link(base, times[chosen - 1], url, "prev memento"))
+    if neighbours and chosen + 1 < len(times):
+        links.append(_link(base, times[chosen + 1], url, "next memento"))
     return ", ".join(links)
 
 
@@ -150,8 +164,11 @@ async def main() -> None:
     options.add_argument("--median", type=float, default=0.0)
     options.add_argument("--sigma", type=float, default=0.0)
     options.add_argument("--hang", type=int)
+    options.add_argument("--neighbours", action="store_true")
     given = options.parse_args()
-    world = World(given.count, given.median, given.sigma, given.hang)
+    world = World(
+        given.count, given.median, given.sigma, given.hang, neighbours=given.neighbours
+    )
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: Connection(world), "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)

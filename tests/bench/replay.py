@@ -33,6 +33,7 @@ PAGE = "http://example.com/page"
 OFTEN = "http://example.com/often"
 FIRST = datetime(2010, 1, 1, tzinfo=UTC)
 CAPTURES = 1_000
+DISTINCT = 5_000
 STAMP = "20200220202020"
 _CORES = os.sched_getaffinity(0)
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -73,15 +74,21 @@ def main(arguments: Sequence[str] = ()) -> None:
             replayed = measure(server, raws(6_000))
             read = measure(server, raws(6_000, "Cache-Control: no-cache\r\n"))
             negotiated = measure(server, timegates(20_000))
+            distinct = measure(server, pages(DISTINCT))
         if gunicorn is None:
             print("pywb is not measured: no gunicorn in .venv-pywb, and none given")
             theirs = None
         else:
             with pywb(folder, gunicorn) as server:
-                theirs = measure(server, raws(1_000)), measure(server, timegates(150))
+                theirs = (
+                    measure(server, raws(1_000)),
+                    measure(server, timegates(150)),
+                    measure(server, pages(DISTINCT)),
+                )
     print(f"{'on one core, 16 connections':<34}{'requests/s':>12}{'CPU s / 1,000':>15}")
     print_cost("one page repeatedly", replayed, theirs and theirs[0])
     print_cost("the same, without the cache", read, theirs and theirs[0])
+    print_cost(f"{DISTINCT:,} distinct records", distinct, theirs and theirs[2])
     print_cost(f"TimeGate over {CAPTURES:,} captures", negotiated, theirs and theirs[1])
 
 
@@ -94,15 +101,22 @@ def print_cost(name: str, mine: Cost, theirs: Cost | None) -> None:
 
 
 def write(folder: Path) -> None:
-    """Write a page of 10 kB, and a page with a thousand captures."""
+    """Write a page of 10 kB, a page with a thousand captures, and thousands of pages."""
     folder.mkdir()
     chance = random.Random(7)
-    words = " ".join(f"word{chance.randrange(3_000)}" for _ in range(1_250)).encode()
-    records = [warcs.response(PAGE, payload=words)]
+    words = [f"word{chance.randrange(3_000)}" for _ in range(1_250)]
+    records = [warcs.response(PAGE, payload=" ".join(words).encode())]
     for number in range(CAPTURES):
         date = FIRST + timedelta(days=3 * number)
         records.append(warcs.response(OFTEN, f"{date:%Y-%m-%dT%H:%M:%SZ}", b"%d" % number))
+    for number in range(DISTINCT):
+        chance.shuffle(words)
+        records.append(warcs.response(f"{PAGE}/{number}", payload=" ".join(words).encode()))
     (folder / "bench.warc.gz").write_bytes(warcs.gzipped(*records))
+
+
+def pages(count: int) -> list[tuple[str, str]]:
+    return [(f"{STAMP}id_/{PAGE}/{number}", "") for number in range(count)]
 
 
 def raws(count: int, header: str = "") -> list[tuple[str, str]]:

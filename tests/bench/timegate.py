@@ -1,11 +1,12 @@
 """Latency and cost of the TimeGate: cached, cold, and with slow archives.
 
-    python -m tests.bench timegate [--memgator PATH]
+    python -m tests.bench timegate [--memgator PATH] [--quick]
 
 Everything runs on 127.0.0.1 in processes of its own; CPU seconds are those of the server under
-test alone, read from /proc. Cached: compared with a bare aiohttp application that answers a
-fixed 302. Cold: 10 archives without delay, every URL new. Slow: 10 archives at lognormal
-latency (median 300 ms, sigma 0.8), with and without one that hangs.
+test alone, to the nanosecond. Cached: compared with a bare aiohttp application that answers a
+fixed 302. Cold: 10, 35 and 83 archives without delay, every URL new, in interleaved rounds with
+MemGator, the server on a core of its own; ``--quick``: 10 archives and 8 at once. Slow: 10
+archives at lognormal latency (median 300 ms, sigma 0.8), with and without one that hangs.
 """
 
 import argparse
@@ -26,12 +27,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from email.utils import format_datetime
 from pathlib import Path
+from typing import NamedTuple
 from urllib.request import urlopen
 
 from tests.bench.archives import EPOCH
 
 ARCHIVES = 10
-_TICK = os.sysconf("SC_CLK_TCK")
 AT = "Fri, 22 Jan 2016 11:20:29 GMT"
 
 
@@ -39,42 +40,122 @@ def main(arguments: Sequence[str] = ()) -> None:
     """Print every figure."""
     options = argparse.ArgumentParser()
     options.add_argument("--memgator", help="executable of MemGator, to be measured too")
-    memgator = options.parse_args(arguments).memgator
+    options.add_argument("--quick", action="store_true", help="one line of cold requests")
+    given = options.parse_args(arguments)
+    if given.quick:
+        cold(given.memgator, _COLD[1:2])
+        return
     cached()
-    cold(memgator)
-    slow(memgator)
+    cold(given.memgator)
+    slow(given.memgator)
 
 
 def cached() -> None:
     """Compare a cached answer with a bare application that answers a fixed 302."""
-    target = "/timegate/http://www.example.org/page"
-    with bare() as reference:
-        floor = asyncio.run(load(reference, [target] * 20_000, at_once=16))
-    with archives(ARCHIVES) as upstream, timegate(upstream) as server:
-        ours = asyncio.run(load(server, [target] * 20_000, at_once=16))
-    print(f"{'cached TimeGate answers':<38}{'a CPU second':>14}{'of bare':>9}")
-    print(f"{'bare aiohttp application':<38}{floor.rate:>14,.0f}{1:>9.2f}")
-    print(f"{'timegate':<38}{ours.rate:>14,.0f}{ours.rate / floor.rate:>9.2f}")
+    targets = ["/timegate/http://www.example.org/page"] * 5_000
+    with (
+        pinned(),
+        bare() as reference,
+        archives(ARCHIVES) as upstream,
+        timegate(upstream) as server,
+    ):
+        rates: dict[int, list[float]] = {reference.pid: [], server.pid: []}
+        for each in (reference, server):
+            pin(each.pid, _SERVER_CORE)
+        for _ in range(_ROUNDS):
+            for each in (reference, server):
+                loaded = asyncio.run(load(each, targets, at_once=16))
+                rates[each.pid].append(loaded.rate)
+    floor, ours = rates.values()
+    shares = [one / other for one, other in zip(ours, floor, strict=True)]
+    print(f"{'cached TimeGate answers':<38}{'a CPU second':>14}{'of bare':>19}")
+    print(f"{'bare aiohttp application':<38}{statistics.median(floor):>14,.0f}{1:>19.2f}")
+    print(f"{'timegate':<38}{statistics.median(ours):>14,.0f}{_spread(shares):>19}")
 
 
-def cold(memgator: str | None) -> None:
-    """Measure the cost of a fan-out to 10 archives when nothing is cached."""
-    print(f"\n{'cold fan-out to 10 archives at 0 ms':<38}{'CPU s / 1,000':>14}{'requests':>10}")
-    with archives(ARCHIVES) as upstream, timegate(upstream) as server:
-        asyncio.run(load(server, urls("warm", 100), at_once=8))
-        before = request_counts(upstream)
-        ours = asyncio.run(load(server, urls("cold", 1_000), at_once=8))
-        requests = (sum(request_counts(upstream)) - sum(before)) / 1_000
-        print(f"{'timegate':<38}{ours.cpu:>14.2f}{requests:>10.1f}")
-        if memgator is None:
-            return
-        with memgator_server(memgator, upstream) as other:
-            asyncio.run(load(other, urls("warm", 100), at_once=8))
-            theirs = asyncio.run(load(other, urls("cold", 1_000), at_once=8))
-            print(f"{'MemGator':<38}{theirs.cpu:>14.2f}{ARCHIVES:>10.1f}")
-            print(f"{'ratio':<38}{ours.cpu / theirs.cpu:>14.2f}")
-            same = asyncio.run(agreement(server, other))
-            print(f"same answer on {same} of 60 random dates")
+_ROUNDS = 5
+_COLD = ((10, 1), (10, 8), (10, 16), (10, 64), (35, 8), (83, 8))
+"""Archives, and requests at once."""
+
+
+def cold(memgator: str | None, cases: Sequence[tuple[int, int]] = _COLD) -> None:
+    """Measure the cost of a fan-out when nothing is cached, in interleaved rounds."""
+    with pinned():
+        print(
+            f"\n{'cold fan-out at 0 ms, medians of 5':<30}{'CPU s / 1,000':>16}"
+            f"{'requests':>10}{'MemGator':>16}{'ratio':>19}"
+        )
+        for count, at_once in cases:
+            with archives(count) as upstream, timegate(upstream) as server:
+                if memgator is None:
+                    print(_cold_row(count, at_once, _cold_rounds([server], upstream, at_once)))
+                    continue
+                with memgator_server(memgator, upstream) as other:
+                    rounds = _cold_rounds([server, other], upstream, at_once)
+                    print(_cold_row(count, at_once, rounds), flush=True)
+                    if (count, at_once) == cases[0]:
+                        same = asyncio.run(agreement(server, other))
+                        print(f"same answer on {same} of 60 random dates")
+
+
+class Rounds(NamedTuple):
+    """CPU seconds for 1,000 requests in each round, by server; requests to archives."""
+
+    cpu: list[list[float]]
+    requests: float
+
+
+def _cold_rounds(servers: Sequence["Server"], upstream: int, at_once: int) -> Rounds:
+    """Load the *servers* in turn with pages that are new to them."""
+    archives_asked = len(request_counts(upstream))
+    number = max(3_000 // archives_asked, 60)
+    for server in servers:
+        pin(server.pid, _SERVER_CORE)
+        asyncio.run(load(server, urls("warm", 60), at_once))
+    cpu: list[list[float]] = [[] for _ in servers]
+    requests = 0
+    for turn in range(_ROUNDS):
+        for place, server in enumerate(servers):
+            before = sum(request_counts(upstream))
+            loaded = asyncio.run(load(server, urls(f"cold{turn}", number), at_once))
+            cpu[place].append(loaded.cpu)
+            if place == 0:
+                requests += sum(request_counts(upstream)) - before
+    return Rounds(cpu, requests / number / _ROUNDS)
+
+
+def _cold_row(count: int, at_once: int, rounds: Rounds) -> str:
+    row = f"{f'{count} archives, {at_once} at once':<30}{_spread(rounds.cpu[0]):>20}"
+    row += f"{rounds.requests:>6.1f}"
+    if len(rounds.cpu) > 1:
+        ratios = [ours / theirs for ours, theirs in zip(*rounds.cpu, strict=True)]
+        row += f"{_spread(rounds.cpu[1]):>20}{_spread(ratios):>20}"
+    return row
+
+
+def _spread(numbers: Sequence[float]) -> str:
+    """Return median, least and greatest of *numbers*."""
+    return f"{statistics.median(numbers):.2f} ({min(numbers):.2f}-{max(numbers):.2f})"
+
+
+_SERVER_CORE, _LOAD_CORE = min(os.sched_getaffinity(0)), max(os.sched_getaffinity(0))
+
+
+@contextmanager
+def pinned() -> Iterator[None]:
+    """Leave one core to the server: load and archives run on another, if there is one."""
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {_LOAD_CORE})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
+def pin(pid: int, core: int) -> None:
+    """Run all threads of a process on one core."""
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        os.sched_setaffinity(int(thread.name), {core})
 
 
 def slow(memgator: str | None) -> None:
@@ -136,8 +217,9 @@ class Server:
 
     @property
     def cpu(self) -> float:
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICK
+        """Seconds of CPU so far, user and system, all threads."""
+        # The clock of a process, as clock_getcpuclockid(3) makes it of its number.
+        return time.clock_gettime((~self.pid << 3) | 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +265,7 @@ async def load(server: Server, targets: list[str], at_once: int, at: str | None 
     codes = {head.split(b" ", 2)[1] for head in answers}
     if codes != {b"302"}:
         print(f"unexpected answers: {codes}", file=sys.stderr)
-    return Load(len(targets), max(server.cpu - before, 1 / _TICK), seconds, answers)
+    return Load(len(targets), server.cpu - before, seconds, answers)
 
 
 def _length(head: bytes) -> int:

@@ -60,8 +60,9 @@ def print_cost(name: str, found: Cost) -> None:
     )
 
 
-def body(archive: int, length: int) -> bytes:
-    base = f"https://archive-{archive}.example{MARK.decode()}"
+def body(port: int, archive: int, length: int) -> bytes:
+    # At the archive's own server: captures at other servers are dropped.
+    base = f"http://127.0.0.1:{port}/{archive}{MARK.decode()}"
     links = (
         f'<{base}{stamp}/{ORIGINAL}>; rel="memento"; datetime="{http_date(stamp)}"'
         for stamp in stamps(archive, length)
@@ -95,7 +96,7 @@ def archives(length: int, folder: Path) -> Iterator[Path]:
 
 
 def serve_lists(port: int, length: int) -> None:
-    bodies = [body(archive, length) for archive in range(ARCHIVES)]
+    bodies = [body(port, archive, length) for archive in range(ARCHIVES)]
 
     class Archive(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

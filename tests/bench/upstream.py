@@ -20,7 +20,8 @@ import aiohttp
 import httptools
 import uvloop
 
-from archives.adapters import KINDS, source_for
+from archives.adapters import source_for
+from archives.kinds import KINDS
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.moment import Moment
 from archives.source import Fetcher, Request

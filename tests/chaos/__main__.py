@@ -17,6 +17,7 @@ from tests.chaos import (
     reload,
     replicas,
     smuggling,
+    store,
 )
 from tests.chaos.running import command
 
@@ -37,6 +38,7 @@ GROUPS = (
     large_answers,
     forbidden_addresses,
     smuggling,
+    store,
 )
 SCENARIOS = tuple(scenario for group in GROUPS for scenario in group.SCENARIOS)
 

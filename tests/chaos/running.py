@@ -2,6 +2,7 @@
 
 import asyncio
 import tempfile
+import traceback
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -46,6 +47,11 @@ def run_one(scenario: Scenario, length: Length) -> list[Row]:
             return rows_of(scenario, figures, f"not run: {reason}")
         except TimeoutError:
             text = f"not finished within {scenario.time_limit(length):g} s"
+            click.echo(f"{'MISSED':<7}{scenario.name}: {text}")
+            figures.append(Figure("whole scenario", text, "finished", met=False, promise=True))
+        except Exception as error:  # noqa: BLE001 -- a scenario that fails does not end the others
+            traceback.print_exc()
+            text = f"failed with {type(error).__name__}"
             click.echo(f"{'MISSED':<7}{scenario.name}: {text}")
             figures.append(Figure("whole scenario", text, "finished", met=False, promise=True))
     return rows_of(scenario, figures, None)

@@ -164,6 +164,18 @@ def running_pywb(
 
 
 @contextmanager
+def running_pywb_over_wacz(root: Path, wacz: Path) -> Iterator[Pywb]:
+    """Start pywb over the WARC and the index in *wacz*; end it by its pid."""
+    if not (ENVIRONMENT / "ready").exists():
+        raise RuntimeError(NOT_INSTALLED)
+    _manage(root, "init", COLLECTION)
+    _manage(root, "add", "--unpack-wacz", COLLECTION, str(wacz))
+    (root / "config.yaml").write_text(CONFIGURATIONS["plain"])
+    with running_wayback(root) as url:
+        yield Pywb("plain", f"{url}{COLLECTION}/")
+
+
+@contextmanager
 def running_wayback(root: Path) -> Iterator[str]:
     """Start pywb with the configuration in *root*; yields its address, ends it by its pid."""
     port = _free_port()

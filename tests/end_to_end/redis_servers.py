@@ -4,6 +4,7 @@
 """
 
 import os
+import random
 import shutil
 import signal
 import socket
@@ -83,6 +84,12 @@ class RedisServer:
         """Return how many commands it has run so far."""
         return self._told("total_commands_processed")
 
+    def calls(self, command: str) -> int:
+        """Return how many times it has run *command* so far."""
+        info = self.say("INFO", "commandstats")
+        found = info.partition(f"cmdstat_{command}:calls=")[2]
+        return int(found.partition(",")[0] or "0")
+
     def connections(self) -> int:
         """Return how many connections it has accepted so far, those of `say` as well."""
         return self._told("total_connections_received")
@@ -117,13 +124,23 @@ def _command(*words: str) -> bytes:
 
 
 def free_port() -> int:
-    """Return a free port whose Cluster bus port, 10,000 above, is free as well."""
+    """Return a free port whose Cluster bus port, 10,000 above, is free as well.
+
+    Both are below the ports that the kernel gives to connections, which come and go.
+    """
     while True:
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            port = int(one.getsockname()[1])
-        if port < 55_000:
+        port = random.randrange(11_000, 21_000)  # noqa: S311 -- not a secret
+        if _is_free(port) and _is_free(port + 10_000):
             return port
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as one:
+        try:
+            one.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 @contextmanager
@@ -165,3 +182,36 @@ def _wait_until_joined(nodes: list[RedisServer]) -> None:
 
 def cluster_url(nodes: list[RedisServer]) -> str:
     return "redis+cluster://" + ",".join(f"127.0.0.1:{node.port}" for node in nodes)
+
+
+@dataclass
+class RedisPair:
+    """A server, its replica, and the Sentinel that promotes the replica."""
+
+    first: RedisServer
+    second: RedisServer
+    sentinel: RedisServer
+
+    @property
+    def url(self) -> str:
+        return f"redis+sentinel://127.0.0.1:{self.sentinel.port}/main"
+
+
+@contextmanager
+def redis_pair(folder: Path, *options: str) -> Iterator[RedisPair]:
+    """Run a server with a replica, which is promoted 0.3 s after the server has died."""
+    folder.mkdir(exist_ok=True)
+    with ExitStack() as stack:
+        first = stack.enter_context(redis_server(folder / "first", *options))
+        of = ("--replicaof", f"127.0.0.1 {first.port}")
+        second = stack.enter_context(redis_server(folder / "second", *of, *options))
+        sentinel = stack.enter_context(redis_server(folder / "sentinel", sentinel=True))
+        sentinel.say("SENTINEL", "MONITOR", "main", "127.0.0.1", str(first.port), "1")
+        for name, value in (("down-after-milliseconds", "300"), ("failover-timeout", "2000")):
+            sentinel.say("SENTINEL", "SET", "main", name, value)
+        until = time.monotonic() + 30
+        while str(second.port) not in sentinel.say("SENTINEL", "REPLICAS", "main"):
+            if time.monotonic() > until:
+                raise TimeoutError("the Sentinel does not know the replica")
+            time.sleep(0.1)
+        yield RedisPair(first, second, sentinel)

@@ -15,9 +15,9 @@ from archives.source import Source
 from tests.end_to_end import pywb as held
 from tests.end_to_end.pywb import Mode, Pywb
 from tests.fakes import an_entry
+from timegate.upstream.exchange_log import UpstreamExchange
 from timegate.upstream.stack import (
     UpstreamEnvironment,
-    UpstreamExchange,
     UpstreamSettings,
     open_fetchers,
 )

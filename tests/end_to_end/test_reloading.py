@@ -108,7 +108,7 @@ def get(url: str, path: str) -> tuple[int, bytes]:
 
 
 def until(true: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + 30
+    give_up = time.monotonic() + 120
     while not true():
         assert time.monotonic() < give_up
         time.sleep(0.02)
@@ -191,7 +191,8 @@ def test_workers_apply_a_change_and_are_replaced_one_by_one(
     # reset before it has sent anything, and may ask again.
     resets = [failure for failure in load.failures if "Reset" in failure]
     assert load.failures == resets
-    assert len(resets) <= 2
+    # At most one for each of two clients, at each of two workers.
+    assert len(resets) <= 4
 
 
 def children(pid: int) -> set[int]:

@@ -1,20 +1,24 @@
 """What is fuzzed: a function of octets, what it may raise, seeds, and the parsers it covers."""
 
-import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
 from typing import Final
+from xml.etree.ElementTree import ParseError
+from zipfile import BadZipFile, ZipFile
+from zlib import error as zlib_error
 
-from archives.adapters import ADAPTERS, KINDS
+from archives.adapters import ADAPTERS
+from archives.addresses import WITHOUT_SERVER
 from archives.diagnostics import Diagnosis, Malformed
 from archives.errors import ArchiveError
 from archives.formats import decoder_for
-from archives.formats.httpdate import read_http_date
+from archives.formats.httpdate import read_http_date, read_instant
 from archives.formats.linkformat import parse_header
 from archives.formats.ukvs import read_frequency
+from archives.kinds import KINDS
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.moment import Moment
 from archives.registry import from_memgator, load_known
@@ -27,26 +31,39 @@ from archives.warc.captures import captures_in, read_digest
 from archives.warc.http import parse_fields
 from archives.warc_index.cdx import read_cdx_file
 from timegate.access.networks import read_address
-from timegate.batch.bibtex import read_bibtex
-from timegate.batch.lines import Columns, read_json, read_jsonl, read_plain, read_table
 from timegate.batch.model import BadInput, from_line
-from timegate.batch.source import read_html
-from timegate.batch.wikitext import read_wikitext
-from timegate.cache.encoding import CorruptEntry, decode_answer, sealed
+from timegate.batch.run import BadQueue
+from timegate.batch.stream_queue import read_entry as read_page
+from timegate.batch.stream_queue import read_job, read_queue_url, read_results
+from timegate.cache.encoding import CorruptEntry
+from timegate.cache.page_encoding import PackedPage, sealed_page
 from timegate.cdx.query import parameters_in, query_from
 from timegate.citations import copy_behind
 from timegate.identifiers import parse, parse_wrapped
-from timegate.pages.form import reference_in
+from timegate.markup import TooComplex, embedded_in, rewritten
+from timegate.pages.capture_view import CaptureFields
 from timegate.redis.address import parse_address
+from timegate.references.bibtex import read_bibtex
+from timegate.references.formats import REWRITTEN, places_in
+from timegate.references.hypertext import read_html
+from timegate.references.lines import Columns, read_json, read_jsonl, read_plain, read_table
+from timegate.references.office import docx_text
+from timegate.references.pasted import read_list, read_pasted
+from timegate.references.prose import read_prose
+from timegate.references.ris import read_ris
+from timegate.references.wikitext import read_wikitext
 from timegate.resolution.preferences import BadPreference, preferences_from
 from timegate.resolution.query import NotNegotiable, query_for
+from timegate.responses.replay_addresses import read_place
 from timegate.text.html import decode_entities, title_in
 from timegate.text.times import read_time
+from timegate.text.written_dates import find_dates, other_dates
 from timegate.upstream.content_coding import BadCoding, ContentDecoder
 from timegate.upstream.http1 import BrokenResponse, UpstreamResponse
 
 PAGE: Final = "http://example.org/"
 REGISTRY: Final = load_known()
+NOW: Final = datetime(2026, 11, 15, tzinfo=UTC)
 MOST: Final = 64 * 1024
 
 
@@ -64,6 +81,21 @@ class Target:
 
 def _text(octets: bytes) -> str:
     return octets.decode(errors="surrogateescape")
+
+
+def _documents(octets: bytes) -> None:
+    for form in sorted(REWRITTEN):
+        for place in places_in(_text(octets), form, REGISTRY, NOW):
+            assert place.link is None or 0 <= place.link.start <= place.link.end
+
+
+def _docx() -> bytes:
+    out = BytesIO()
+    space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    with ZipFile(out, "w") as file:
+        text = "<w:p><w:r><w:t>http://example.org/</w:t></w:r></w:p>"
+        file.writestr("word/document.xml", f'<w:document xmlns:w="{space}">{text}</w:document>')
+    return out.getvalue()
 
 
 def _identifier(octets: bytes) -> None:
@@ -126,6 +158,18 @@ def _table(octets: bytes) -> None:
     list(read_table(BytesIO(octets), Columns(None, ()), lambda text: text.startswith("http")))
 
 
+def _archived_page(octets: bytes) -> None:
+    for content_type in ("text/html", "text/css", ""):
+        embedded_in(octets, content_type, PAGE)
+        rewritten(octets, content_type, PAGE, lambda url: url.url)
+
+
+def _replay_place(octets: bytes) -> None:
+    place = read_place(_text(octets))
+    if place is not None and place.use:
+        assert read_place(place.path("view").removeprefix("/view/")) is not None
+
+
 _RATE: Final = Rate(requests=1000, seconds=1, burst=1000)
 
 
@@ -172,7 +216,8 @@ def adapter(kind: str) -> Callable[[bytes], None]:
 
         entry = _entry(kind)
         # Without the second way, which needs an event loop.
-        queried = ADAPTERS[entry.kind](entry, lambda: datetime(2026, 11, 15, tzinfo=UTC))
+        now = datetime(2026, 11, 15, tzinfo=UTC)
+        queried = ADAPTERS[entry.kind](entry, lambda: now, WITHOUT_SERVER)
         source = AdapterSource(queried, fetch)
 
         async def listed() -> None:
@@ -249,6 +294,23 @@ _MEMENTO: Final = (
 )
 
 TARGETS: Final[Mapping[str, Target]] = {
+    "archived pages": Target(
+        _archived_page,
+        (TooComplex,),
+        (
+            b"<base href=/b/><img src='a.png' srcset='b 1x, c 2x'><a href=\"d?e&amp;f#g\">",
+            b"<svg><style>@import 'a';b{c:url( d.png )}</style><script><!--<script>-->",
+            b"<meta charset=Shift_JIS><meta http-equiv=refresh content='0;url=a'>\x95\\",
+            b"@font-face{src:url(a.woff2)}@media print{a{b:u\\72l(c)}}/* d */",
+        ),
+        (),
+    ),
+    "addresses of replay": Target(
+        _replay_place,
+        (),
+        (b"2010/http://example.org/", b"2010-20100601@mine.im_/http://example.org/a?b"),
+        ("timegate.responses.replay_addresses.read_place",),
+    ),
     "identifiers": Target(
         _identifier,
         (Malformed, NotNegotiable),
@@ -317,6 +379,12 @@ TARGETS: Final[Mapping[str, Target]] = {
         (_DATE, b"Thu, 31 May 2007 20:353535353535:00 GMT"),
         ("archives.formats.httpdate.read_http_date",),
     ),
+    "instants": Target(
+        lambda octets: read_instant(_text(octets)),
+        (Malformed,),
+        (b"2026-11-17T20:35:00.123456789Z", b"2016-12-31T23:59:60Z"),
+        ("archives.formats.httpdate.read_instant",),
+    ),
     "Link": Target(
         lambda octets: parse_header(_text(octets)),
         (),
@@ -363,7 +431,7 @@ TARGETS: Final[Mapping[str, Target]] = {
             _WARC,
             _ARC,
         ),
-        (),
+        ("archives.warc.records.read_records",),
     ),
     "CDX files": Target(
         lambda octets: list(read_cdx_file(BytesIO(octets), "a.cdx")),
@@ -396,54 +464,78 @@ TARGETS: Final[Mapping[str, Target]] = {
         lambda octets: list(read_bibtex(_text(octets), lambda _: True)),
         (BadInput,),
         (b"@misc{a, url = {http://example.org/}, urldate = {2016-01-22}}\n",),
-        ("timegate.batch.bibtex.read_bibtex",),
+        ("timegate.references.bibtex.read_bibtex",),
     ),
     "wikitext": Target(
         lambda octets: list(read_wikitext(_text(octets), lambda _: True)),
         (BadInput,),
         (b"<ref>{{cite web|url=http://example.org/|access-date=22 January 2016}}</ref>",),
-        ("timegate.batch.wikitext.read_wikitext",),
+        ("timegate.references.wikitext.read_wikitext",),
     ),
     "HTML lists": Target(
         lambda octets: list(read_html(_text(octets))),
         (BadInput,),
         (b'<p><a href="http://example.org/">a</a><!-- <a href=x> -->',),
-        ("timegate.batch.source.read_html",),
+        ("timegate.references.hypertext.read_html",),
     ),
     "JSON lists": Target(
         lambda octets: list(read_json(_text(octets))),
         (BadInput,),
         (b'["http://example.org/", {"url": "http://example.org/", "date": "2016"}]',),
-        ("timegate.batch.lines.read_json",),
+        ("timegate.references.lines.read_json",),
     ),
     "JSON lines": Target(
         lambda octets: list(read_jsonl(BytesIO(octets))),
         (BadInput,),
         (b'{"url": "http://example.org/"}\n"http://example.org/"\n',),
-        ("timegate.batch.lines.read_jsonl",),
+        ("timegate.references.lines.read_jsonl",),
     ),
     "plain lists": Target(
         lambda octets: list(read_plain(BytesIO(octets))),
         (BadInput,),
         (b"http://example.org/ 2016\n# comment\n",),
-        ("timegate.batch.lines.read_plain",),
+        ("timegate.references.lines.read_plain",),
     ),
     "tables": Target(
         _table,
         (BadInput,),
         (b"url,date\nhttp://example.org/,2016\n", b"url\tdate\nhttp://example.org/\t2016\n"),
-        ("timegate.batch.lines.read_table",),
+        ("timegate.references.lines.read_table",),
     ),
     "journal lines": Target(from_line, (ValueError,), (b"{}", b"[]"), ()),
+    "pages of a queue": Target(
+        lambda octets: read_page("a", "1-0", octets),
+        (ValueError,),
+        (b'["job", true, ["[0,\\"a\\",[],[],\\"\\",[],\\"\\",false]"]]', b"[" * 2000),
+        ("timegate.batch.stream_queue.read_entry",),
+    ),
+    "results of a queue": Target(
+        lambda octets: read_results([b"1-0", [b"results", octets]]),
+        (),
+        (b'["job", "lane", [["{}", {"a": 1}]]]', b"[" * 2000),
+        (),
+    ),
+    "jobs of a queue": Target(
+        read_job,
+        (BadQueue,),
+        (b'{"id":"a","preferences":{},"archives":"b","lanes":["c"]}',),
+        (),
+    ),
+    "addresses of queues": Target(
+        lambda octets: read_queue_url(_text(octets)),
+        (BadQueue,),
+        (b"redis://127.0.0.1:6379/1#name",),
+        ("timegate.batch.stream_queue.read_queue_url",),
+    ),
     "cached answers": Target(
-        lambda octets: decode_answer(sealed(octets), "question", "a"),
+        lambda octets: PackedPage("k", sealed_page("k", {"public/a": octets})).get("public/a"),
         (CorruptEntry,),
         (
-            json.dumps(["question", None]).encode(),
-            b"\x93\xa8question\xc0\xc0",
+            b"\x93\x90\x80\x80",
+            b"\x91\x91\x93\xcb" + bytes(8) + b"\xa42014\xc0",
             b"\x9c" + b"\xa6" * 90,
         ),
-        ("timegate.cache.encoding.decode_answer",),
+        (),
     ),
     "CDX queries": Target(
         _cdx_query,
@@ -473,11 +565,86 @@ TARGETS: Final[Mapping[str, Target]] = {
         ("timegate.text.html.decode_entities",),
     ),
     "pasted text": Target(
-        lambda octets: reference_in(_text(octets)),
-        (),
+        lambda octets: read_pasted(_text(octets), REGISTRY, NOW),
+        (Malformed,),
         (
             b"{{cite web|url=http://example.org/}}",
             b"Smith (2016) http://example.org/ (accessed 22 January 2016).",
+            b"hxxp://example[.]org/ https://perma.cc/AB12-CD34 10.1000/182, 03/04/2010",
+            b'<p><a href="http://example.org/">a</a>, accessed 5.11.2010</p>',
+            b"url,date\nhttp://example.org/,2016\n",
+            b"urn:pwid:archive.org:2016-01-22T11:20:29Z:\npage:http://example.org/",
+        ),
+        ("timegate.references.pasted.read_pasted",),
+    ),
+    "lists in requests": Target(
+        lambda octets: read_list(octets, "", REGISTRY, NOW),
+        (BadInput,),
+        (
+            b"<part>\nurn:pwid:a.example:2016-01-22Z:part:http://example.org/?a&b\n</part>\n",
+            b"<?xml version='1.0'?><!-- c --><p href='http://example.org/'><![CDATA[duri:2016:",
+            b"urn:pwid:a.example:2016-\n  01-22Z:part:http://example.org/\n  style.css\n",
+            b'["http://example.org/", {"pwid": "urn:pwid:a.example:2016-01-22Z:part:~x"}]',
+        ),
+        ("timegate.references.pasted.read_list",),
+    ),
+    "prose": Target(
+        lambda octets: list(read_prose(_text(octets), REGISTRY)),
+        (),
+        (
+            b"Smith (2016) http://example.org/ (accessed 22 January 2016).",
+            b"http://a.example/ [https://archive.ph/AbCdE]; www.b.example 5. Mai 2010",
+            b"<http://a.example/b/\n> c.html> http://www.\nd.example/(accessed yesterday)...",
+        ),
+        ("timegate.references.prose.read_prose",),
+    ),
+    "RIS": Target(
+        lambda octets: list(read_ris(_text(octets))),
+        (),
+        (b"TY  - ELEC\r\nUR  - http://example.org/\r\nY2  - 2016/01/22/\r\nER  - \r\n",),
+        ("timegate.references.ris.read_ris",),
+    ),
+    "documents in every format": Target(
+        _documents,
+        (),
+        (
+            b"<ref>[http://example.org/ a]</ref> {{webarchive|url=x}} \\url{http://a.example/b\\_c}",
+            b'<a href="http://example.org/" data-versiondate="2016-01-22">a</a><!-- -->',
+        ),
+        (),
+    ),
+    "written dates": Target(
+        lambda octets: [*find_dates(_text(octets)), *other_dates(_text(octets))],
+        (),
+        (
+            b"5 November 2010, 2010-11-05T10:15:00Z, 5/11/2010, 5.11.10, 2010, Nov 5",
+            b"2010 Nov 5, 2011 Dec 6, 3-5 May 2010, 2010-11-05T10:15+14:00",
+            b"2010\xe2\x80\x9311\xe2\x80\x9305",
+        ),
+        (),
+    ),
+    "DOCX": Target(
+        docx_text,
+        (
+            BadZipFile,
+            ParseError,
+            KeyError,
+            NotImplementedError,
+            RuntimeError,
+            OSError,
+            ValueError,
+            EOFError,
+            zlib_error,
+        ),
+        (_docx(),),
+        (),
+    ),
+    "captures page": Target(
+        lambda octets: CaptureFields.of(_text(octets)).filter(),
+        (),
+        (
+            b"http%3A%2F%2Fexample.org%2F?archive=a&status=2xx&from=2005&to=June+2010&page=2",
+            b"http://example.org/?from=2005",
         ),
         (),
     ),

@@ -108,6 +108,7 @@ async def _fill(file: Path, farm: Archives, pages: int) -> None:
             for number in range(_COUNT):
                 answer = _answer(farm, number, url)
                 await memory.remember(f"a{number}", url, at, answer)
+            await memory.written(url)
         await store.flush()
     await store.close()
 
@@ -134,7 +135,7 @@ def _answer(farm: Archives, number: int, url: str) -> Closest:
 def _version(file: Path) -> str:
     """Return the server's version of the set of archives, which is part of the keys."""
     with closing(sqlite3.connect(file)) as connection:
-        keys = connection.execute("SELECT key FROM entry WHERE key LIKE '%/public/a0'")
+        keys = connection.execute("SELECT key FROM entry WHERE key LIKE '%/page'")
         key: str = keys.fetchone()[0]
     return key.split("/")[1]
 

@@ -21,6 +21,7 @@ from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
+from archives.errors import ArchiveError
 from archives.registry import Registry
 from tests.clock import VirtualLoop
 from tests.truth.drawing import Reference, Round, accept_datetime
@@ -166,17 +167,29 @@ class Product(Asking):
         self, target: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
     ) -> "Made":
         """Send a request through the whole server."""
+        method = "GET" if body is None else "POST"
+        sent = await self.send(method, target, headers or {}, body)
+        asked = f"{method} {target} {dict(headers or {})} {(body or b'').decode()}"
+        return made_of(asked, sent.status, sent.headers, sent.content)
+
+    async def send(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes | None = None
+    ) -> "Sent":
+        """Send a request through the whole server; return its response as it was sent."""
         writer = _Writer()
-        request = _request(
-            "GET" if body is None else "POST", target, headers or {}, body, writer
-        )
-        response = await self._dispatch(request)
+        request = _request(method, target, headers, body, writer)
+        try:
+            response = await self._dispatch(request)
+        except (ArchiveError, TimeoutError):
+            # A response that had begun is aborted, which its client sees.
+            if not writer.status:
+                raise
+            return Sent(writer.status, writer.headers, bytes(writer.written), whole=False)
         if isinstance(response, web.Response):
             content = bytes(cast(bytes, response.body or b""))
         else:
             content = bytes(writer.written)
-        asked = f"{request.method} {target} {dict(headers or {})} {(body or b'').decode()}"
-        return made_of(asked, response.status, dict(response.headers), content)
+        return Sent(response.status, dict(response.headers), content, whole=True)
 
     async def library(self, reference: Reference, preferences: Mapping[str, str]) -> "Made":
         """Resolve with the library."""
@@ -188,6 +201,16 @@ class Product(Asking):
         members, report = _members(found.precision), dict(found.report)
         location = found.uri and _address(report, {}, members)
         return Made(status, location, members, "", shown, report)
+
+
+class Sent(NamedTuple):
+    """A response as it was sent."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+    whole: bool
+    """False if the connection was aborted before the end."""
 
 
 class Made(NamedTuple):
@@ -317,6 +340,8 @@ class _Writer:
 
     def __init__(self) -> None:
         self.written = bytearray()
+        self.status = 0
+        self.headers: dict[str, str] = {}
         self.length: int | None = None
         self.buffer_size = 0
         self.output_size = 0
@@ -325,7 +350,8 @@ class _Writer:
 
     def send_headers(self) -> None: ...
 
-    async def write_headers(self, *_: object) -> None: ...
+    async def write_headers(self, line: str, headers: Mapping[str, str]) -> None:
+        self.status, self.headers = int(line.split(" ")[1]), dict(headers)
 
     async def write(self, data: bytes, *_: object, **__: object) -> None:
         self.written += data
@@ -346,6 +372,11 @@ class _Connection(ServerConnection):
     def __init__(self, **parts: object) -> None:
         for name, part in parts.items():
             setattr(self, name, part)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether another request waits on the connection."""
+        return False
 
 
 def _request(
@@ -378,6 +409,7 @@ def _request(
         pause_reading=lambda **_: None,
         resume_reading=lambda **_: None,
         _reading_paused=False,
+        _messages=(),
     )
     payload: Any = EMPTY_PAYLOAD
     if body is not None:

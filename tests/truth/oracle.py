@@ -45,9 +45,9 @@ RELATIONS: Final = ("same", "normalized", "variant", "redirected")
 _REDIRECTS: Final = (301, 302, 303, 307, 308)
 _HOPS: Final = 6
 _ADDRESS: Final = re.compile(r"/web/([0-9]{14})(id_|)/(.+)", re.DOTALL)
-_ORIGINAL: Final = re.compile(r'<([^>]*)>; rel="original"')
+_ORIGINAL: Final = re.compile(r'<([^<>\s]*)>; rel="original"')
 _MEMENTO: Final = re.compile(
-    r'<([^>]*)>; rel="(?:[a-z]+ )*memento"(?:; [a-z]+="[^"]*")*?; datetime="([^"]*)"'
+    r'<([^<>\s]*)>; rel="(?:[a-z]+ )*memento"(?:; [a-z]+="[^"]*")*?; datetime="([^"]*)"'
 )
 _ROW: Final = re.compile(r"\b((?:19|20)[0-9]{12})\b")
 _SOFT_DEADLINE: Final = 2.0
@@ -250,7 +250,7 @@ def _normalized(url: str) -> str:
 
 
 def _folded(url: str) -> str:
-    rest = _normalized(url).partition("://")[2].removeprefix("www.")
+    rest = _normalized(url).partition("://")[2].lstrip("/").removeprefix("www.")
     return rest.rstrip("/").lower()
 
 

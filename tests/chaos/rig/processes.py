@@ -13,6 +13,8 @@ from typing import Final
 
 _TICK: Final = os.sysconf("SC_CLK_TCK")
 TIMEOUT: Final = 20.0
+_START: Final = 60.0
+"""Seconds until a program has started, on a machine that is busy."""
 
 
 @dataclass(slots=True)
@@ -111,7 +113,12 @@ def running(
 
 def _end(started: Running) -> None:
     started.go_on()
-    started.send(signal.SIGTERM)
+    if _is_strace(started):
+        # It would leave what it traces running. It ends when that has ended.
+        for child in children(started.pid):
+            os.kill(child, signal.SIGTERM)
+    else:
+        started.send(signal.SIGTERM)
     try:
         started.process.wait(TIMEOUT)
     except subprocess.TimeoutExpired:
@@ -121,9 +128,23 @@ def _end(started: Running) -> None:
             pipe.close()
 
 
+def _is_strace(started: Running) -> bool:
+    words = started.process.args
+    return isinstance(words, list) and Path(str(words[0])).name == "strace"
+
+
+def children(pid: int) -> list[int]:
+    """Return the child processes of *pid*; none if it has ended."""
+    try:
+        text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    except OSError:
+        return []
+    return [int(word) for word in text.split()]
+
+
 def line_with(started: Running, words: str) -> str:
     """Wait for a line with *words* in the log, and return it."""
-    until = time.monotonic() + TIMEOUT
+    until = time.monotonic() + _START
     while time.monotonic() < until:
         for line in started.log_text().splitlines():
             if words in line:

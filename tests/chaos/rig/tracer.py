@@ -26,3 +26,17 @@ def connected(log: Path) -> list[tuple[str, int]]:
     """Return the addresses and ports of all attempted IP connections."""
     text = log.read_text(errors="replace")
     return [(found[2], int(found[1])) for found in _CONNECT.finditer(text)]
+
+
+_OPEN: Final = re.compile(r'openat\([^,]*+, "([^"]*+)"[^)]*+\) = [0-9]')
+
+
+def strace_files(log: Path) -> tuple[str, ...]:
+    """Return the prefix for a command whose opened files are to be written to *log*."""
+    words = strace(log)
+    return tuple("trace=openat" if word == "trace=connect" else word for word in words)
+
+
+def opened(log: Path) -> list[str]:
+    """Return the names of all files that were opened, in order."""
+    return _OPEN.findall(log.read_text(errors="replace"))
