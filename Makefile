@@ -9,7 +9,7 @@
 #   strace                        shows where a process really connected to
 #   iproute2                      networks of their own with routes that lead nowhere
 APT_VENV := python3-venv
-APT_TEST := curl jq redis-server
+APT_TEST := curl jq redis-server strace
 APT_BROWSER := chromium
 APT_DEPLOY := nginx-light caddy haproxy prometheus docker-compose systemd
 NEED = @for program in $(1); do command -v $$program >/dev/null || missing=1; done; \
@@ -25,22 +25,29 @@ FIRST := tests/test_architecture.py tests/test_docs.py tests/timegate/identifier
   tests/timegate/resolution
 THEN := tests --ignore=tests/deploy --ignore=tests/end_to_end $(addprefix --ignore=,$(FIRST))
 
-.PHONY: run test test-browser test-deploy lint check chaos load fuzz format bench architecture lock clean
+.PHONY: run test test-browser screenshots test-deploy lint check chaos load attack fuzz format bench architecture lock clean
 
 # The demo: three small archives that come with timegate, at http://127.0.0.1:1208/.
 run: .venv/run
 	$(BIN)/timegate serve --demo
 
 test: .venv/dev
-	$(call NEED,curl jq redis-server,$(APT_TEST))
+	$(call NEED,curl jq redis-server strace,$(APT_TEST))
 	$(BIN)/pytest -q $(FIRST)
-	$(BIN)/pytest -q $(THEN)
-	$(MAKE) .venv-pywb/ready .venv-moto/ready
-	$(BIN)/pytest -q tests/end_to_end
+	$(MAKE) .venv-pywb/ready .venv-moto/ready .venv-wacz/ready
+	@# At the same time, on two processors; the output of the second is printed at the end.
+	$(BIN)/pytest -q $(THEN) & then=$$!; \
+	  $(BIN)/pytest -q tests/end_to_end > .end-to-end.txt 2>&1; servers=$$?; \
+	  wait $$then; then=$$?; cat .end-to-end.txt; exit $$((then || servers))
 
 test-browser: .venv/dev
 	$(call NEED,chromium,$(APT_BROWSER))
 	$(BIN)/pytest -q tests/browser
+
+# Look at each of them after a change of the pages.
+screenshots: .venv/dev
+	$(call NEED,chromium,$(APT_BROWSER))
+	$(BIN)/python -m tests.browser.screenshots
 
 test-deploy: .venv/dev
 	$(call NEED,nginx caddy haproxy promtool docker-compose systemd-analyze redis-server,$(APT_DEPLOY) $(APT_TEST))
@@ -54,12 +61,17 @@ chaos: .venv/dev
 load: .venv/dev
 	$(BIN)/python -m tests.load
 
+# Hostile archives, clients, files and surroundings, each with what was tried and seen.
+attack: .venv/dev
+	$(call NEED,strace,strace)
+	$(BIN)/python -m tests.attack
+
 # Atheris on every parser and every seam, SECONDS in all; `make test` runs a fixed number of cases.
 SECONDS ?= 3600
 fuzz: .venv-fuzz/ready
 	.venv-fuzz/bin/python -m tests.fuzz --seconds $(SECONDS)
 
-check: lint .venv-pywb/ready .venv-moto/ready
+check: lint .venv-pywb/ready .venv-moto/ready .venv-wacz/ready
 	$(BIN)/pytest -q --cov --cov-report=term --ignore=tests/deploy
 
 lint: .venv/dev
@@ -106,6 +118,12 @@ architecture: .venv/dev
 	.venv-moto/bin/pip $(PIP_INSTALL) --require-hashes -r locks/moto.txt
 	touch $@
 
+# The validator of WACZ files pins many libraries as well.
+.venv-wacz/ready: locks/wacz.txt
+	$(PYTHON) -m venv .venv-wacz
+	.venv-wacz/bin/pip $(PIP_INSTALL) --require-hashes -r locks/wacz.txt
+	touch $@
+
 # atheris has wheels for some versions of Python only.
 .venv-fuzz/ready: locks/fuzz.txt locks/run.txt pyproject.toml
 	$(PYTHON) -m venv .venv-fuzz
@@ -119,15 +137,17 @@ lock:
 	$(PYTHON) -m venv .venv-lock
 	.venv-lock/bin/pip $(PIP_INSTALL) uv
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
-	  --no-header --no-emit-index-url pyproject.toml --extra fast --extra redis --extra s3 --group build -o locks/run.txt
+	  --no-header --no-emit-index-url pyproject.toml --extra fast --extra redis --extra s3 --extra documents --group build -o locks/run.txt
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
-	  --no-header --no-emit-index-url pyproject.toml --extra fast --extra redis --extra s3 --extra otel --group build --group dev -o locks/dev.txt
+	  --no-header --no-emit-index-url pyproject.toml --extra fast --extra redis --extra s3 --extra documents --extra otel --group build --group dev -o locks/dev.txt
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 	  --no-header --no-emit-index-url locks/pywb.in -o locks/pywb.txt
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 	  --no-header --no-emit-index-url locks/moto.in -o locks/moto.txt
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
+	  --no-header --no-emit-index-url locks/wacz.in -o locks/wacz.txt
+	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 	  --no-header --no-emit-index-url locks/fuzz.in -o locks/fuzz.txt
 
 clean:
-	rm -rf .venv .venv-fuzz .venv-lock .venv-moto .venv-pywb .fuzz
+	rm -rf .venv .venv-fuzz .venv-lock .venv-moto .venv-pywb .venv-wacz .fuzz

@@ -16,7 +16,7 @@ from typing import Annotated, Literal, get_args, get_origin
 import msgspec
 
 from archives.model import ArchiveEntry
-from timegate.config.schema import File, sections
+from timegate.config.schema import File, StoreSection, sections
 
 HEAD = """# Configuration
 
@@ -76,17 +76,23 @@ queried, not read from the cache, and not served. They see its name, but not its
 not how often or when it was queried (`/archives`, `/metrics`, `/monitor`, `/readyz`).
 
 """
+STORES = """
+## `[[store]]`
+
+"""
 
 
 def page() -> str:
     """Return the whole page."""
-    parts = [HEAD, "\n## Top level\n\n", _table(File, skip=[*sections(), "archive"])]
+    parts = [HEAD, "\n## Top level\n\n", _table(File, skip=[*sections(), "archive", "store"])]
     for name, struct in sections().items():
         parts.append(f"\n## `[{name}]`\n\n{inspect.cleandoc(struct.__doc__ or '')}\n\n")
         parts.append(_table(struct))
         if name == "limits":
             parts.append(BEHIND_A_PROXY)
-    return "".join([*parts, OWN_ARCHIVES, _entry_table()])
+    parts += [OWN_ARCHIVES, _entry_table()]
+    parts += [STORES, inspect.cleandoc(StoreSection.__doc__ or ""), "\n\n"]
+    return "".join([*parts, _table(StoreSection)])
 
 
 def _table(struct: type[msgspec.Struct], skip: typing.Collection[str] = ()) -> str:
@@ -144,7 +150,7 @@ def _default(field: msgspec.structs.FieldInfo) -> object:
 
 
 def _shown(default: object) -> str:
-    if default is None:
+    if default is None or default is msgspec.NODEFAULT:
         return ""
     if isinstance(default, list | dict):
         return f"`{json.dumps(default or [])}`"

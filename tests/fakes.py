@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-from archives.adapters import KINDS
 from archives.errors import ArchiveError, Misbehaved, Refused
+from archives.kinds import KINDS
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.source import Request
 

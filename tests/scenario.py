@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from archives.adapters import KINDS
 from archives.errors import ArchiveError, Unreachable
+from archives.kinds import KINDS
 from archives.model import ArchiveEntry, Closest, Hop, Limits, Memento, Rate, Relation
 from archives.moment import Moment
 from archives.nearest import nearest
+from archives.source import WantedCaptures
 from timegate.resolution.coalescing import Coalescer, Containment, fixed
 from timegate.resolution.context import UNLIMITED, RequestContext, TimeBudget
 from timegate.resolution.model import (
@@ -123,9 +124,9 @@ class FakeArchive:
         return Closest(served, "template", evidence="delivered", hops=hops)
 
     async def mementos(
-        self, original: str, *, detailed: bool = False
+        self, original: str, *, detailed: bool = False, wanted: WantedCaptures | None = None
     ) -> AsyncGenerator[Sequence[Memento], None]:
-        del detailed
+        del detailed, wanted
         await asyncio.sleep(self.delay)
         if self.bug is not None:
             raise self.bug

@@ -9,6 +9,7 @@ import asyncio
 import io
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import Pipe
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,18 +18,25 @@ from typing import BinaryIO, cast
 import msgspec
 import pytest
 
-from archives.errors import ArchiveError, Internal
+from archives.errors import ArchiveError, Internal, UnforeseenLog
 from archives.model import Closest, Memento
 from archives.moment import Moment
 from archives.registry import load_known
 from archives.source import Request
 from archives.warc.captures import RecordLocation
 from archives.warc.files import Damage
-from archives.warc.records import Record, records_in
+from archives.warc.records import UNFORESEEN_RECORDS, Record, records_in
 from archives.warc.replay import Replayer, UnreadableRecord
 from archives.warc_index.building import _Run as IndexRun
 from archives.warc_index.building import index_collection
-from archives.warc_index.files import FolderStore, ScanFailure, ScanTask, read_files, run_worker
+from archives.warc_index.files import (
+    UNFORESEEN_FILES,
+    FolderStore,
+    ScanFailure,
+    ScanTask,
+    read_files,
+    run_worker,
+)
 from archives.warc_index.model import FileInfo, LocalFiles
 from archives.warc_index.s3 import S3Bucket
 from archives.warc_index.writing import IndexJob
@@ -43,7 +51,7 @@ from tests.timegate.extract.copies import RAW, a_result
 from timegate.batch.model import ItemResult
 from timegate.cache.store import MemoryStore
 from timegate.conformance.facts import Facts
-from timegate.conformance.report import judged
+from timegate.conformance.report import UNFORESEEN_CHECKS, judged
 from timegate.conformance.run import check_subject
 from timegate.conformance.session import RecordedExchange, Session
 from timegate.conformance.subject import Subject
@@ -71,6 +79,14 @@ def surprise(*_arguments: object, **_options: object) -> object:
     raise Surprise("http://secret.example/")
 
 
+@contextmanager
+def counted(log: UnforeseenLog) -> Iterator[None]:
+    """Check that an exception is counted in the block."""
+    before = log.total
+    yield
+    assert log.total > before
+
+
 # One scenario for each boundary
 
 
@@ -84,7 +100,8 @@ async def a_record(_: Path) -> None:
 
     octets = warcs.plain(warcs.response("http://a.example/"), warcs.response(PAGE))
 
-    damage, record = records_in(Surprising(octets))
+    with counted(UNFORESEEN_RECORDS):
+        damage, record = records_in(Surprising(octets))
 
     assert isinstance(damage, Damage)
     assert "Surprise" in damage.why
@@ -121,7 +138,8 @@ async def a_file(tmp_path: Path) -> None:
     a_warc(tmp_path, "good.warc.gz", (PAGE, STAMP))
     good = IndexJob(FileInfo("good.warc.gz", "warc", 1, 1))
 
-    events = list(read_files([UNREADABLE, good], str(tmp_path), 1))
+    with counted(UNFORESEEN_FILES):
+        events = list(read_files([UNREADABLE, good], str(tmp_path), 1))
 
     assert isinstance(events[0][1], ScanFailure)
     assert events[-1] == (good, None)
@@ -129,7 +147,7 @@ async def a_file(tmp_path: Path) -> None:
 
 async def a_file_of_a_worker(_: Path) -> None:
     ours, theirs = Pipe()
-    with ours, theirs:
+    with ours, theirs, counted(UNFORESEEN_FILES):
         ours.send_bytes(msgspec.msgpack.encode(ScanTask("a\0b", "warc", 0)))
         with ThreadPoolExecutor(1) as threads:
             working = threads.submit(run_worker, theirs)
@@ -147,7 +165,8 @@ async def a_file_in_a_bucket(_: Path) -> None:
         def open(self, path: str) -> BinaryIO:
             return cast("BinaryIO", surprise(path))
 
-    ((_job, event),) = Bucket().read([UNREADABLE], 1)
+    with counted(UNFORESEEN_FILES):
+        ((_job, event),) = Bucket().read([UNREADABLE], 1)
 
     assert isinstance(event, ScanFailure)
 
@@ -162,7 +181,8 @@ async def a_cdx_file(tmp_path: Path) -> None:
     place = LocalFiles.of(tmp_path)
     index_collection(put(tmp_path / "empty", "x.warc", b"").parent, place.index)
 
-    run = IndexRun(place, Store(place), 1, lambda _: None, read_all=False)
+    with counted(UNFORESEEN_FILES):
+        run = IndexRun(place, Store(place), 1, lambda _: None, read_all=False)
 
     assert any("Surprise" in problem.why for problem in run.summary.shown)
     assert stamps_of(tmp_path) == [STAMP]
@@ -195,7 +215,7 @@ async def _always(_: str) -> bool:
 
 async def _extracted(path: Path, fetch: FakeFetcher, warc: type[WarcFile]) -> list[Extracted]:
     outcomes: list[Extracted] = []
-    other = a_result(uri=None)
+    other = a_result(uri=None, position=1)
     with warc(path / "out.warc", {"software": "test"}) as file:
         logged = Extraction({"test": fetch}, load_known(), file, log=lambda *_: None)
         await logged.complete([a_result(), other], 1, outcomes.append)
@@ -220,8 +240,9 @@ async def an_extracted_item(tmp_path: Path) -> None:
             refers_to: str,
             fetched_from: str,
             passed_over: Sequence[str] = (),
+            parts: Mapping[str, object] | None = None,
         ) -> None:
-            surprise(result, refers_to, fetched_from, passed_over)
+            surprise(result, refers_to, fetched_from, passed_over, parts)
 
     dated = {"Memento-Datetime": "Fri, 22 Jan 2016 11:20:29 GMT"}
     fetch = FakeFetcher({RAW: Canned(200, dated, b"x")})
@@ -233,7 +254,8 @@ async def an_extracted_item(tmp_path: Path) -> None:
 
 
 async def a_check(_: Path) -> None:
-    results = judged(cast("Facts", SimpleNamespace(sample=PAGE)))
+    with counted(UNFORESEEN_CHECKS):
+        results = judged(cast("Facts", SimpleNamespace(sample=PAGE)))
 
     assert {result.finding.verdict for result in results} == {"unknown"}
 
@@ -245,7 +267,8 @@ async def a_checked_page(_: Path) -> None:
 
     subject = Subject("a", "A", "timegate", "http://a.example/", (PAGE,))
 
-    report = await check_subject(subject, Asking(None), STAMP)
+    with counted(UNFORESEEN_CHECKS):
+        report = await check_subject(subject, Asking(None), STAMP)
 
     assert {result.finding.verdict for result in report.results} == {"unknown"}
 
@@ -351,8 +374,24 @@ BOUNDARIES: Mapping[str, Scenario | str] = {
     "timegate/endpoints/raw_proxy.py __call__": raw_bytes,
     "timegate/collections/replay.py __call__": an_index_of_a_collection,
     "timegate/endpoints/wayback.py _contained": an_availability,
-    "timegate/resolution/coalescing.py _cache_answer": a_cached_answer,
+    "timegate/resolution/coalescing.py _attempt": a_cached_answer,
     # These have tests of their own.
+    "timegate/extract/part_evidence.py seen": (
+        "tests/timegate/extract/test_page_parts.py "
+        "test_an_unforeseen_exception_costs_one_part_only"
+    ),
+    "timegate/store/writer.py _write_group": (
+        "tests/timegate/store/test_writer.py "
+        "test_an_unforeseen_exception_costs_one_group_of_revisions"
+    ),
+    "timegate/extract/archived_files.py of": (
+        "tests/timegate/extract/test_archived_files.py "
+        "test_an_unforeseen_exception_is_an_error_of_the_archive"
+    ),
+    "timegate/extract/titles.py of": (
+        "tests/timegate/extract/test_titles.py "
+        "test_an_unforeseen_exception_is_an_error_of_the_archive"
+    ),
     "timegate/resolution/coalescing.py closest": (
         "tests/timegate/resolution/test_coalescing_containment.py "
         "test_a_contained_source_raises_only_archive_errors"
@@ -361,15 +400,11 @@ BOUNDARIES: Mapping[str, Scenario | str] = {
         "tests/timegate/resolution/test_coalescing_containment.py "
         "test_a_contained_source_raises_only_archive_errors"
     ),
-    "timegate/resolution/coalescing.py _attempt": (
-        "tests/timegate/resolution/test_resolver.py "
-        "test_an_internal_error_at_one_archive_does_not_affect_the_others"
-    ),
     "timegate/timemaps/lists.py of": (
         "tests/timegate/timemaps/test_lists.py "
         "test_an_internal_error_in_a_list_is_a_failure_of_its_archive"
     ),
-    "timegate/batch/run.py _contained": (
+    "timegate/batch/run.py resolve": (
         "tests/timegate/batch/test_run.py "
         "test_an_unexpected_exception_affects_only_its_own_item"
     ),
@@ -380,6 +415,14 @@ BOUNDARIES: Mapping[str, Scenario | str] = {
     "timegate/server/workers.py __call__": (
         "tests/timegate/server/test_workers.py "
         "test_a_faulty_configuration_leaves_the_file_of_rate_limits_as_it_is"
+    ),
+    "timegate/collections/extents.py find": (
+        "tests/timegate/endpoints/test_collection_extents.py "
+        "test_what_nobody_foresees_costs_one_answer"
+    ),
+    "timegate/endpoints/collection_extents.py __call__": (
+        "tests/timegate/endpoints/test_collection_extents.py "
+        "test_what_nobody_foresees_costs_one_answer"
     ),
     "timegate/endpoints/resolve.py _line": (
         "tests/timegate/endpoints/test_resolve.py "

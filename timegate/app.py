@@ -5,8 +5,8 @@ extraction and the library use it. `build_server` builds the HTTP handler over a
 """
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, Self
 import msgspec
 
 from archives.adapters import adapter_for
+from archives.addresses import AddressPolicy, OwnAddress, RefusedAddress
 from archives.listing import filled
 from archives.model import ArchiveEntry, Memento
 from archives.registry import Registry
@@ -33,15 +34,15 @@ from timegate.collections.opening import (
 from timegate.config import BadConfig, Config, is_public
 from timegate.core import Core
 from timegate.demo import DelayedSource
+from timegate.extract.page_parts import PageParts
 from timegate.observability.canaries import open_canaries
-from timegate.observability.logs import Unforeseen, set_up
+from timegate.observability.logs import LogCounter, Unforeseen, set_up
 from timegate.observability.metrics import AttemptObserver, Metrics
 from timegate.observability.tracing import Trace, TracedSource, tracing
 from timegate.redis import is_shared, open_shared
 from timegate.resolution.coalescing import (
     Coalescer,
     Containment,
-    ReplicaLocks,
     contained_sources,
 )
 from timegate.resolution.context import RequestContext
@@ -53,6 +54,7 @@ from timegate.resolution.url_variants import EquivalentUrls
 from timegate.resolution.verification import Verifier, memento_probes
 from timegate.routing import CombinedKnowledge, MementoMap, Observations
 from timegate.routing.planner import Planner
+from timegate.store import RevisionWriter
 from timegate.timemaps import ArchiveLists
 from timegate.upstream.breaker import Breakers
 from timegate.upstream.rate_limit import RateLimiter
@@ -69,6 +71,7 @@ from timegate.verdict import raw_address, satisfies, verdict
 
 if TYPE_CHECKING:
     from timegate.conformance.report import Report
+    from timegate.redis.locks import Locks
     from timegate.server.middleware import Dispatch
     from timegate.server.process_state import ProcessState
 
@@ -111,12 +114,14 @@ async def build_core(  # noqa: PLR0913 -- what a process, a test or a command di
     rate_limits: Path | None = None,
     serving: bool = False,
     upstream: UpstreamEnvironment | None = None,
+    queue_patience: float | None = None,
 ) -> AsyncIterator[Core]:
     """Build everything that resolving needs; it is closed at the end of the block.
 
     *rate_limits* is the file in which several processes share their rate limits. With
     *serving*, indexes of local collections are kept up to date, canaries are sent, and spans
-    are traced. *upstream* replaces parts of the upstream side, for tests.
+    are traced. *upstream* replaces parts of the upstream side, for tests. *queue_patience* is
+    how many seconds a request may wait for our own rate limit, if not the usual time.
     """
     replay_url = config.replay_url or base_url
     config = with_replay_addresses(config, replay_url)
@@ -125,6 +130,8 @@ async def build_core(  # noqa: PLR0913 -- what a process, a test or a command di
         allow_private=config.private,
         authorizations=config.authorizations,
     )
+    if queue_patience is not None:
+        settings = replace(settings, patience=queue_patience)
     async with AsyncExitStack() as stack:
         if state is None:
             state = await stack.enter_async_context(CoreState())
@@ -138,16 +145,30 @@ async def build_core(  # noqa: PLR0913 -- what a process, a test or a command di
             limiter=replaced.limiter or shared.limiter,
             addresses=state.upstream.addresses,
         )
+        policy = _address_policy(config, base_url, state.metrics, serving=serving)
         fetchers = await stack.enter_async_context(
             open_fetchers(config.remote, settings, environment)
         )
         state.upstream.replace_breakers(fetchers.breakers)
         shared.watch(fetchers.breakers)
+        stores = await _stores(config, stack) if serving and config.stores else {}
         local = await stack.enter_async_context(
-            open_collections(config.registry, replay_url, keep=serving, settings=settings)
+            open_collections(
+                config.registry, replay_url, keep=serving, settings=settings, written=stores
+            )
         )
-        parts = _Parts(config, base_url, state, shared, settings, fetchers, local, trace)
-        yield await stack.enter_async_context(_core(parts, canaries=serving))
+        parts = _Parts(
+            config, base_url, state, shared, settings, fetchers, local, trace, policy
+        )
+        core = await stack.enter_async_context(_core(parts, canaries=serving))
+        yield replace(core, stores=stores)
+
+
+async def _stores(config: Config, stack: AsyncExitStack) -> Mapping[str, RevisionWriter]:
+    # Only where a store is configured: warcio is slow to import.
+    from timegate.store.opening import open_stores  # noqa: PLC0415
+
+    return await stack.enter_async_context(open_stores(config))
 
 
 @asynccontextmanager
@@ -231,7 +252,7 @@ class _Shared:
 
     store: Store
     limiter: Callable[[ArchiveEntry], RateLimiter]
-    locks: ReplicaLocks | None = None
+    locks: "Locks | None" = None
     watch: Callable[[Breakers], None] = lambda _: None
     canary_store: Store | None = None
     """The store for results of canaries, if it is not the same."""
@@ -282,6 +303,7 @@ class _Parts:
     remote: Fetchers
     local: LocalCollections
     trace: Trace | None
+    policy: AddressPolicy
 
     @property
     def own(self) -> frozenset[str]:
@@ -313,6 +335,8 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
         changing=parts.local.sources,
         restricted=config.restricted.keys(),
     )
+    if parts.shared.locks is not None:
+        parts.shared.locks.written = cache.written
     await _read_observations(state.observations, store)
     known = _known(parts)
     blocklist = Blocklist(config.deny.urls, config.deny.hosts)
@@ -325,6 +349,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
     )
     deadlines = Deadlines(config.soft, config.hard)
     async with (
+        aclosing(cache),
         open_canaries(
             config.canaries_every if canaries else None,
             config.askable,
@@ -335,7 +360,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             config.restricted.keys(),
         ) as sent,
         Verifier(
-            memento_probes(config.askable, parts.fetcher_for, _NOW),
+            memento_probes(config.askable, parts.fetcher_for, _NOW, parts.policy),
             cache,
             containment,
             config.remote,
@@ -356,6 +381,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             lambda: {entry.id: known.standing(entry.id) for entry in config.askable}
         )
         state.metrics.watch_canaries(sent.standings)
+        state.metrics.watch_cache(lambda: cache.pages.dropped)
         resolver = Resolver(
             coalescer,
             cache,
@@ -368,6 +394,9 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
         resolver.equivalents = EquivalentUrls(
             resolver, lambda found: satisfies(found, verdict(found, config.registry))
         )
+        lists = ArchiveLists(sources, cache, containment, public=public)
+        page_parts = PageParts(resolver, lists, parts.fetchers, config.registry, containment)
+        resolver.whole_pages = page_parts
         yield Core(
             config=config,
             base_url=parts.base_url,
@@ -375,8 +404,10 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             selections=selections,
             planner=planner,
             sources=sources,
-            lists=ArchiveLists(sources, cache, containment, public=public),
+            lists=lists,
+            answers=cache,
             neighbours=Neighbours(contained, cache, parts.own),
+            parts_of=page_parts.of,
             deadlines=deadlines,
             fetchers=parts.fetchers,
             local=parts.local,
@@ -386,6 +417,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             metrics=state.metrics,
             observer=observer,
             store=store,
+            dropped_writes=lambda: cache.pages.dropped,
             upstream_settings=parts.settings,
             rate_limiter=parts.shared.limiter,
             trace=parts.trace,
@@ -424,8 +456,25 @@ def _sources(parts: _Parts) -> ArchiveSources:
         if parts.trace is not None:
             wraps.append(partial(TracedSource, trace=parts.trace))
         around[entry.id] = wraps
-    adapters = {entry.id: adapter_for(entry, _NOW) for entry in parts.config.remote}
+    remote = parts.config.remote
+    adapters = {entry.id: adapter_for(entry, _NOW, parts.policy) for entry in remote}
     return ArchiveSources(adapters, parts.remote, parts.local.sources, around)
+
+
+def _address_policy(
+    config: Config, base_url: str, metrics: Metrics, *, serving: bool
+) -> AddressPolicy:
+    """Return which addresses archives may state; refusals are counted and logged (Q-1)."""
+    count = LogCounter("archive-address-refused")
+
+    def refused(archive: str, address: RefusedAddress, times: int) -> None:
+        metrics.refused_addresses(archive, address.refusal, times)
+        count(f"{archive} {address.refusal}", times)
+
+    urls = (base_url, *filter(None, (config.replay_url,)))
+    listen = config.listen
+    ours = OwnAddress.of_all(urls, listen.host, listen.port) if serving else ()
+    return AddressPolicy(ours, refused)
 
 
 def _known(parts: _Parts) -> CombinedKnowledge:
@@ -469,6 +518,8 @@ async def _write_observations(observations: Observations, store: Store) -> None:
 def _version(entries: Sequence[ArchiveEntry]) -> str:
     """Return a version of this set of archives; answers of another set are not used (R-10)."""
     described = "\n".join(
-        f"{e.id} {e.kind.name} {e.timegate} {e.cdx} {e.replay} {e.path}" for e in entries
+        f"{e.id} {e.kind.name} {e.timegate} {e.cdx} {e.replay} {e.path} {e.raw}"
+        f" {sorted(e.timemaps.items())} {e.hosts} {e.former_hosts}"
+        for e in entries
     )
     return blake2b(described.encode(), digest_size=8).hexdigest()

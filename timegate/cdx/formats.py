@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import repeat
+from operator import mod
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
+from archives.columns import CaptureColumns, Details
 from archives.model import Memento
 from archives.surt import surt
-from timegate.verdict import header_safe
+from timegate.verdict import header_safe, safe_in_brackets
 
 UNKNOWN: Final = "-"
 WAYBACK: Final = (
@@ -54,6 +57,8 @@ class FiledCapture(NamedTuple):
 
 
 Capture = Memento | FiledCapture
+Described = Capture | Details
+"""What the fields of a row are read from, apart from its time and address."""
 
 _key: Final = lru_cache(maxsize=1024)(surt)
 _plain: Final = lru_cache(maxsize=1024)(header_safe)
@@ -61,33 +66,36 @@ _plain: Final = lru_cache(maxsize=1024)(header_safe)
 
 def timestamp(capture: Capture) -> str:
     """Return fourteen digits; a leap second becomes :59, because clients do not know :60."""
-    stamp = capture.stamp
+    return _second(capture.stamp)
+
+
+def _second(stamp: str) -> str:
     return f"{stamp[:12]}59" if stamp[12:14] == "60" else stamp[:14]
 
 
-def _urlkey(capture: Capture) -> str:
+def _urlkey(capture: Described) -> str:
     return (
         _plain(capture.urlkey) if isinstance(capture, FiledCapture) else _key(capture.original)
     )
 
 
-def _original(capture: Capture) -> str:
+def _original(capture: Described) -> str:
     return _plain(capture.original)
 
 
-def _mime(capture: Capture) -> str:
+def _mime(capture: Described) -> str:
     return _plain(capture.mime) if capture.mime else UNKNOWN
 
 
-def _status(capture: Capture) -> str:
+def _status(capture: Described) -> str:
     return UNKNOWN if capture.status is None else str(capture.status)
 
 
-def _digest(capture: Capture) -> str:
+def _digest(capture: Described) -> str:
     return header_safe(capture.digest) if capture.digest else UNKNOWN
 
 
-def _archive(capture: Capture) -> str:
+def _archive(capture: Described) -> str:
     return _plain(capture.archive)
 
 
@@ -95,27 +103,26 @@ def _memento(capture: Capture) -> str:
     return header_safe(capture.uri)
 
 
-def _length(capture: Capture) -> str:
+def _length(capture: Described) -> str:
     """Return the length. pywb reads nothing if it is 0, and up to the end if it is ``-``."""
     known = isinstance(capture, FiledCapture) and capture.length
     return str(known) if known else UNKNOWN
 
 
-def _offset(capture: Capture) -> str:
+def _offset(capture: Described) -> str:
     return str(capture.offset) if isinstance(capture, FiledCapture) else UNKNOWN
 
 
-def _filename(capture: Capture) -> str:
+def _filename(capture: Described) -> str:
     return _plain(capture.filename) if isinstance(capture, FiledCapture) else UNKNOWN
 
 
-def _nothing(_: Capture) -> str:
+def _nothing(_: Described) -> str:
     return UNKNOWN
 
 
-FIELDS: Final[Mapping[str, Callable[[Capture], str]]] = {
+_DESCRIBED: Final[Mapping[str, Callable[[Described], str]]] = {
     "urlkey": _urlkey,
-    "timestamp": timestamp,
     "original": _original,
     "url": _original,
     "mimetype": _mime,
@@ -124,14 +131,19 @@ FIELDS: Final[Mapping[str, Callable[[Capture], str]]] = {
     "status": _status,
     "digest": _digest,
     "source": _archive,
-    "memento": _memento,
-    URL_M: _memento,
     # Only known for our own files.
     "length": _length,
     "offset": _offset,
     "filename": _filename,
     **dict.fromkeys(("redirect", "robotflags"), _nothing),
 }
+_OWN: Final[Mapping[str, Callable[[Capture], str]]] = {
+    "timestamp": timestamp,
+    "memento": _memento,
+    URL_M: _memento,
+}
+"""The fields that are different for each capture."""
+FIELDS: Final[Mapping[str, Callable[[Capture], str]]] = {**_DESCRIBED, **_OWN}
 NAMES: Final = (*WAYBACK, "source", URL_M)
 """The field names that error messages list."""
 STATED_FIELDS: Final = frozenset(
@@ -143,6 +155,10 @@ INDEXED_FIELDS: Final = frozenset({"mimetype", "mime", "statuscode", "status", "
 
 
 _encode: Final = msgspec.json.Encoder().encode
+
+
+def _object(names: Sequence[str], values: Sequence[str]) -> str:
+    return _encode(dict(zip(names, values, strict=True))).decode()
 
 
 class CdxFormat(Protocol):
@@ -158,12 +174,50 @@ class CdxFormat(Protocol):
     def tail(self, resume_key: str | None) -> bytes: ...
 
 
-class _Columns(NamedTuple):
-    names: tuple[str, ...]
+class _Rows(NamedTuple):
+    """Writes rows of some fields.
 
-    def of(self, captures: Sequence[Capture]) -> list[list[str]]:
-        getters = [FIELDS[name] for name in self.names]
-        return [[getter(capture) for getter in getters] for capture in captures]
+    Most captures of a list differ in their time and address only: the text of all other fields
+    is the same, and is written once.
+    """
+
+    names: tuple[str, ...]
+    text: Callable[[Sequence[str]], str]
+    """Returns the text of one row from its fields."""
+
+    def of(self, captures: Sequence[Capture]) -> bytes:
+        """Return the text of all rows."""
+        if not isinstance(captures, CaptureColumns):
+            getters = [FIELDS[name] for name in self.names]
+            rows = [self.text([getter(c) for getter in getters]) for c in captures]
+            return "".join(rows).encode()
+        distinct = {id(details): details for details in captures.details}
+        patterns = {key: self._pattern(details) for key, details in distinct.items()}
+        columns = [_column(captures, name) for name in self.names if name in _OWN]
+        values = zip(*columns, strict=True) if columns else repeat(())
+        of_rows = map(patterns.__getitem__, map(id, captures.details))
+        return "".join([*map(mod, of_rows, values)]).encode()
+
+    def _pattern(self, details: Details) -> str:
+        """Return the text of a row with ``%s`` in place of the fields of a capture's own.
+
+        Their values are digits and addresses without quotes: they need no escape in JSON.
+        """
+        return self.text(
+            [
+                "%s" if name in _OWN else _DESCRIBED[name](details).replace("%", "%%")
+                for name in self.names
+            ]
+        )
+
+
+def _column(captures: CaptureColumns, name: str) -> Sequence[str]:
+    if name == "timestamp":
+        stamps = captures.stamps
+        if {len(s) for s in stamps} == {14} and "60" not in {s[12:] for s in stamps}:
+            return stamps
+        return [_second(stamp) for stamp in stamps]
+    return safe_in_brackets(captures.uris)
 
 
 class WaybackLines:
@@ -173,13 +227,13 @@ class WaybackLines:
     nothing = b""
 
     def __init__(self, fields: tuple[str, ...] = ()) -> None:
-        self._columns = _Columns(fields or WAYBACK)
+        self._rows = _Rows(fields or WAYBACK, lambda values: " ".join(values) + "\n")
 
     def head(self) -> bytes:
         return b""
 
     def rows(self, captures: Sequence[Capture]) -> bytes:
-        return "".join([" ".join(row) + "\n" for row in self._columns.of(captures)]).encode()
+        return self._rows.of(captures)
 
     def tail(self, resume_key: str | None) -> bytes:
         return b"" if resume_key is None else f"\n{resume_key}\n".encode()
@@ -197,13 +251,15 @@ class WaybackArray:
     nothing = b"[]\n"
 
     def __init__(self, fields: tuple[str, ...] = ()) -> None:
-        self._columns = _Columns(fields or (*WAYBACK, URL_M))
+        self._rows = _Rows(
+            fields or (*WAYBACK, URL_M), lambda values: ",\n" + _encode(values).decode()
+        )
 
     def head(self) -> bytes:
-        return b"[" + _encode(self._columns.names)
+        return b"[" + _encode(self._rows.names)
 
     def rows(self, captures: Sequence[Capture]) -> bytes:
-        return b"".join([b",\n" + _encode(row) for row in self._columns.of(captures)])
+        return self._rows.of(captures)
 
     def tail(self, resume_key: str | None) -> bytes:
         key = b"" if resume_key is None else b",\n[],\n" + _encode([resume_key])
@@ -217,19 +273,14 @@ class PywbObjects:
     nothing = b""
 
     def __init__(self, fields: tuple[str, ...] = ()) -> None:
-        self._columns = _Columns(fields or PYWB)
+        names = fields or PYWB
+        self._rows = _Rows(names, lambda values: f"{_object(names, values)}\n")
 
     def head(self) -> bytes:
         return b""
 
     def rows(self, captures: Sequence[Capture]) -> bytes:
-        names = self._columns.names
-        return b"".join(
-            [
-                _encode(dict(zip(names, row, strict=True))) + b"\n"
-                for row in self._columns.of(captures)
-            ]
-        )
+        return self._rows.of(captures)
 
     def tail(self, resume_key: str | None) -> bytes:  # noqa: ARG002 - pywb has none
         return b""
@@ -244,21 +295,18 @@ class Cdxj:
     def __init__(self, fields: tuple[str, ...] = ()) -> None:
         leading = ("urlkey", "timestamp")
         names = tuple(name for name in fields or PYWB if name not in leading)
-        self._columns = _Columns(names)
+
+        def text(values: Sequence[str]) -> str:
+            key, stamp, *others = values
+            return f"{key} {stamp} {_object(names, others)}\n"
+
+        self._rows = _Rows((*leading, *names), text)
 
     def head(self) -> bytes:
         return b""
 
     def rows(self, captures: Sequence[Capture]) -> bytes:
-        names, urlkey = self._columns.names, FIELDS["urlkey"]
-        return b"".join(
-            [
-                f"{urlkey(capture)} {timestamp(capture)} ".encode()
-                + _encode(dict(zip(names, row, strict=True)))
-                + b"\n"
-                for capture, row in zip(captures, self._columns.of(captures), strict=True)
-            ]
-        )
+        return self._rows.of(captures)
 
     def tail(self, resume_key: str | None) -> bytes:  # noqa: ARG002 - pywb has none
         return b""

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from archives.diagnostics import Diagnosis, Malformed
 from archives.moment import Moment
 from archives.replay_links.fields import Stamp, stamp_moment
+from archives.source import WantedCaptures
 from timegate.cdx.formats import (
     FIELDS,
     INDEXED_FIELDS,
@@ -113,6 +114,18 @@ class CdxQuery:
     def holds(self) -> bool:
         """Whether all captures must be read before the first row is sent."""
         return self.last or self.order != "oldest"
+
+    @property
+    def wanted(self) -> WantedCaptures:
+        """The captures that must be read for it."""
+        since = self.since
+        if self.after is not None and not self.collapses:
+            since = max(since, self.after.stamp[:14])
+        rows = self.limit + self.offset + self.resumable
+        # How many captures make so many rows is not known before they are read.
+        is_counted = not self.filters and not self.collapses and self.after is None
+        order: Order = "newest" if self.last else self.order
+        return WantedCaptures(since, self.until, order, self.near, rows if is_counted else None)
 
     @property
     def doubtful_fields(self) -> tuple[str, ...]:

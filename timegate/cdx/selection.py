@@ -6,11 +6,14 @@ its beginning again and the rows already sent are skipped, so that a client gets
 as without a limit.
 """
 
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import compress
 from operator import itemgetter
 from typing import Final
 
+from archives.columns import CaptureColumns
 from archives.model import Memento
 from archives.moment import Moment, second_of
 from archives.nearest import Remoteness, remoteness
@@ -41,31 +44,39 @@ class Selection:
         self.unjudged_archives: set[str] = set()
         """The archives of these captures."""
 
-    def take(self, captures: Sequence[Capture]) -> list[Capture]:
+    def take(self, captures: Sequence[Capture]) -> Sequence[Capture]:
         """Return the rows that can be sent now."""
-        wanted = [*self._counted_off(self._wanted(captures))]
+        wanted = self._not_skipped(self._wanted(captures))
         if self._held is None:
-            return [*self._limited(wanted)]
+            return self._limited(wanted)
         self._held.add(wanted)
         self.done = self.done or self._held.done
-        return []
+        return ()
 
-    def rest(self) -> list[Capture]:
+    def rest(self) -> Sequence[Capture]:
         """Return the rows that could not be sent before the end."""
-        return [] if self._held is None else self._held.rows()
+        return () if self._held is None else self._held.rows()
 
-    def _wanted(self, captures: Sequence[Capture]) -> Iterator[Capture]:
+    def _wanted(self, captures: Sequence[Capture]) -> Sequence[Capture]:
+        captures = self._in_time(captures)
+        if self._query.filters:
+            captures = _chosen(captures, map(self._passes, captures))
+        for collapser in self._collapsers:
+            captures = _chosen(captures, map(collapser.passes, captures))
+        return captures
+
+    def _in_time(self, captures: Sequence[Capture]) -> Sequence[Capture]:
         since, until = self._query.since, self._query.until
-        for capture in captures:
-            if until and capture.stamp[: len(until)] > until:
-                if not self._in_order:
-                    continue
-                self.done = True
-                return
-            if capture.stamp < since or not self._passes(capture):
-                continue
-            if all(collapser.passes(capture) for collapser in self._collapsers):
-                yield capture
+        if not since and not until:
+            return captures
+        stamps = _stamps(captures)
+        # A colon sorts after every digit, so after everything that begins with *until*.
+        end = until + ":" if until else ":"
+        if not self._in_order:
+            return _chosen(captures, [since <= stamp < end for stamp in stamps])
+        last = bisect_left(stamps, end)
+        self.done = self.done or last < len(stamps)
+        return captures[bisect_left(stamps, since) : last]
 
     def _passes(self, capture: Capture) -> bool:
         """Whether all filters accept *capture*; it is counted if that is unknown."""
@@ -81,28 +92,45 @@ class Selection:
             self.unjudged_archives.add(capture.archive)
         return judged
 
-    def _counted_off(self, captures: Iterator[Capture]) -> Iterator[Capture]:
-        """Skip the offset, unless it counts from the end."""
+    def _not_skipped(self, captures: Sequence[Capture]) -> Sequence[Capture]:
+        """Skip the offset, unless it counts from the end, and what was sent before."""
         query = self._query
         offset = 0 if query.holds else query.offset
-        for capture in captures:
-            self._counted += 1
-            if self._counted > offset and (query.after is None or capture[:2] > query.after):
-                yield capture
+        skipped = max(offset - self._counted, 0)
+        self._counted += len(captures)
+        captures = captures[skipped:] if skipped else captures
+        if query.after is None or not captures:
+            return captures
+        first = bisect_left(_stamps(captures), query.after.stamp)
+        while first < len(captures) and captures[first][:2] <= query.after:
+            first += 1
+        return captures[first:]
 
-    def _limited(self, captures: Sequence[Capture]) -> Iterator[Capture]:
-        for capture in captures:
-            if self._sent == self._query.limit:
-                # One row more than the limit: the client can continue.
-                if self._query.resumable and self._last is not None:
-                    self.resume_key = resume_key(self._last)
-                self.done = True
-                return
-            self._sent += 1
-            self._last = capture
-            yield capture
-        if self._sent == self._query.limit and not self._query.resumable:
+    def _limited(self, captures: Sequence[Capture]) -> Sequence[Capture]:
+        query = self._query
+        sent = captures[: query.limit - self._sent]
+        self._sent += len(sent)
+        self._last = sent[-1] if sent else self._last
+        if len(sent) < len(captures):
+            # One row more than the limit: the client can continue.
+            if query.resumable and self._last is not None:
+                self.resume_key = resume_key(self._last)
             self.done = True
+        elif self._sent == query.limit and not query.resumable:
+            self.done = True
+        return sent
+
+
+def _stamps(captures: Sequence[Capture]) -> Sequence[str]:
+    return (
+        captures.stamps if isinstance(captures, CaptureColumns) else [c.stamp for c in captures]
+    )
+
+
+def _chosen(captures: Sequence[Capture], chosen: Iterable[bool]) -> Sequence[Capture]:
+    if isinstance(captures, CaptureColumns):
+        return captures.chosen([*chosen])
+    return [*compress(captures, chosen)]
 
 
 class _Collapser:
@@ -131,9 +159,9 @@ class _Newest:
         self._newest_first = query.order == "newest"
 
     def add(self, captures: Sequence[Capture]) -> None:
-        self._captures.extend(captures)
+        self._captures.extend(captures[-(self._captures.maxlen or 1) :])
 
-    def rows(self) -> list[Capture]:
+    def rows(self) -> Sequence[Capture]:
         newest_first = [*reversed(self._captures)][self._offset :]
         return newest_first if self._newest_first else newest_first[::-1]
 
@@ -145,15 +173,17 @@ class _Nearest:
         self._offset = query.offset
         self._most = query.limit + query.offset
         self._instant = near.negotiated
+        self._digits = Moment.of(near.negotiated).digits
         self._remoteness = remoteness(near)
         self._in_order = query.match == "exact"
         self._held: list[tuple[Remoteness, Capture]] = []
         self.done = False
 
     def add(self, captures: Sequence[Capture]) -> None:
-        if not captures:
+        near = self._near(captures) if self._in_order else captures
+        if not near:
             return
-        self._held += [(self._remoteness(_memento(capture)), capture) for capture in captures]
+        self._held += [(self._remoteness(_memento(capture)), capture) for capture in near]
         newest = self._held[-1]
         if len(self._held) > self._most:
             self._held.sort(key=_distance)
@@ -162,7 +192,22 @@ class _Nearest:
             is_past = second_of(newest[1].stamp) > self._instant
             self.done = self._in_order and is_past and newest[0] > self._held[-1][0]
 
-    def rows(self) -> list[Capture]:
+    def _near(self, captures: Sequence[Capture]) -> Sequence[Capture]:
+        """Return the last captures up to the instant, and the first after it.
+
+        As many as are wanted on each side, with all that share a second with these: captures
+        further away on the same side have a greater distance.
+        """
+        stamps, most = _stamps(captures), self._most
+        here = bisect_left(stamps, self._digits + ":")
+        first, last = max(here - most, 0), min(here + most, len(stamps))
+        if first:
+            first = bisect_left(stamps, stamps[first][:14])
+        if last < len(stamps):
+            last = bisect_left(stamps, stamps[last - 1][:14] + ":")
+        return captures[first:last]
+
+    def rows(self) -> Sequence[Capture]:
         return [capture for _, capture in sorted(self._held, key=_distance)][self._offset :]
 
 

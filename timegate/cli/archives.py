@@ -13,7 +13,8 @@ from rich.text import Text
 from archives.model import ArchiveEntry
 from archives.registry import to_memgator
 from timegate.cli.options import archives_option, config_option, configured, demo_option
-from timegate.cli.output import Terminal, echo, echo_text
+from timegate.cli.output import echo, echo_text
+from timegate.cli.terminal import Terminal
 from timegate.text import escaped
 
 _HEADINGS: Final = ("id", "used", "kind", "access", "name", "why")

@@ -7,56 +7,44 @@ import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final, get_args
+from typing import BinaryIO, Final, get_args
 
 import click
 
-from archives.model import Rate
+from archives.moment import Moment
 from timegate.batch.html_report import Statistics, as_html
 from timegate.batch.journal import BadJournal, Journal
-from timegate.batch.lines import Columns
-from timegate.batch.model import BadInput, Item, preferences_digest
+from timegate.batch.model import BadInput, preferences_digest
 from timegate.batch.output import (
     FORMS,
     OrderedRows,
     edited,
     edits,
     in_words,
-    show_progress,
+    new_links,
 )
-from timegate.batch.run import (
-    ArchiveQueue,
-    BatchEnvironment,
-    BatchRun,
-    Waits,
-    Without,
-    estimate,
-    rates_of,
-    read_in_thread,
-)
-from timegate.batch.source import InputFormat, ListSource
-from timegate.cli.options import BASE_URL, Words, bundling, open_core
+from timegate.batch.run import BadQueue, estimate
+from timegate.batch.source import ListSource
+from timegate.cli.lists import ListJob, OpenEngines, local_engines, rates_in, run_list
+from timegate.cli.options import BASE_URL, Words, bundling
 from timegate.cli.output import echo_text, ungrouped
+from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
-from timegate.resolution.context import UNLIMITED
-from timegate.resolution.model import Preferences, Query, Resolution
-from timegate.resolution.preferences import LONGEST_WAIT
-from timegate.responses.report import report
+from timegate.references.formats import REWRITTEN, InputFormat
+from timegate.references.lines import Columns
+from timegate.resolution.model import Preferences
 from timegate.text import counted
-from timegate.text.times import read_time
-from timegate.verdict import Verdict
-
-if TYPE_CHECKING:
-    from timegate.core import Core
 
 _FORMATS: Final = get_args(InputFormat)
-_OUTPUTS: Final = ("jsonl", "csv", "html", "wikitext", "bibtex")
+_OUTPUTS: Final = (
+    *("jsonl", "csv", "html", "document"),
+    *("wikitext", "bibtex", "ris", "markdown", "rst", "latex", "text"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +62,21 @@ class BatchOptions:
     retry_unknown: bool
     at_once: int
     exit_zero: bool
+    queue: str | None
+    work: bool
+    progress: bool
+
+    @property
+    def is_queue_only(self) -> bool:
+        """Whether there is neither a list nor an ID: the list is in the queue."""
+        return self.work or self.progress
+
+    def check_queue_only(self, identifiers: Collection[str]) -> None:
+        """Raise UsageError for options that do not go with --work or --progress."""
+        if self.queue is None:
+            raise click.UsageError("--work and --progress require --queue")
+        if identifiers or self.batch is not None or (self.work and self.progress):
+            raise click.UsageError("give only one of IDs, --batch, --work and --progress")
 
 
 _OPTIONS: Final = (
@@ -108,34 +111,66 @@ _OPTIONS: Final = (
         type=click.IntRange(1, 256),
         default=16,
         show_default=True,
-        help="Number of references to resolve at the same time.",
+        help="Number of references to resolve at the same time for each archive.",
     ),
     click.option(
         "--exit-zero", is_flag=True, help="Exit with 0 when the whole list was processed."
     ),
+    click.option(
+        "--queue", metavar="URL", help="Share the list in Redis with other processes."
+    ),
+    click.option("--work", is_flag=True, help="Work on the list that is in --queue."),
+    click.option("--progress", is_flag=True, help="Print the progress of the list in --queue."),
 )
 
 batch_options: Final = bundling(BatchOptions, "batch", _OPTIONS)
 
 
+_MOST_LISTED: Final = 10
 _INTERRUPTED: Final = 130
 """128 plus the number of SIGINT, as in shells."""
 _SUFFIXES: Final = {
+    "": "jsonl",
+    ".jsonl": "jsonl",
+    ".json": "jsonl",
+    ".ndjson": "jsonl",
     ".bib": "bibtex",
     ".csv": "csv",
     ".html": "html",
     ".wiki": "wikitext",
     ".wikitext": "wikitext",
+    ".md": "markdown",
+    ".rst": "rst",
+    ".tex": "latex",
+    ".ris": "ris",
 }
 
 
-def resolve_batch(config: Config, options: BatchOptions, preferences: Preferences) -> int:
-    """Resolve the list; return the exit code."""
+def show_queue_progress(options: BatchOptions) -> int:
+    """Print the progress of the list in the queue; return the exit code."""
+    from timegate.cli.queue import print_queue_progress  # noqa: PLC0415 -- it needs Redis
+
+    return print_queue_progress(options.queue or "")
+
+
+def resolve_batch(
+    config: Config, options: BatchOptions, preferences: Preferences, at: Moment | None = None
+) -> int:
+    """Resolve the list, references without a date at the time *at*; return the exit code."""
+    # Links to our own collections are references, too.
+    config = with_replay_addresses(config, config.base_url or BASE_URL)
     try:
-        return _Batch(config, options, preferences).work()
+        if options.queue is not None:
+            # The client of Redis is an extra.
+            from timegate.cli import queue  # noqa: PLC0415
+
+            if options.work:
+                return queue.work_on_queue(config, options.queue, options.at_once)
+            config = queue.sharing(config, options.queue)
+        return _Batch(config, options, preferences, at).work()
     except BadInput as error:
         raise click.UsageError(f"{options.batch}: {error}") from error
-    except BadJournal as error:
+    except (BadJournal, BadQueue) as error:
         raise click.UsageError(str(error)) from error
     except BrokenPipeError:
         raise
@@ -143,16 +178,34 @@ def resolve_batch(config: Config, options: BatchOptions, preferences: Preference
         raise click.ClickException(f"{error.filename or 'output'}: {error.strerror}") from error
 
 
+def _check_files(options: BatchOptions) -> None:
+    """Raise UsageError if an output would overwrite the list itself."""
+    written = [options.output, *([str(options.report)] if options.report else [])]
+    for name in written:
+        if options.batch in (None, "-") or name == "-":
+            continue
+        if Path(name).resolve() == Path(options.batch or "").resolve():
+            raise click.UsageError(f"{name} is the list itself: choose another name for it")
+
+
 class _Batch:
     """One run over a list."""
 
-    def __init__(self, config: Config, options: BatchOptions, preferences: Preferences) -> None:
+    def __init__(
+        self,
+        config: Config,
+        options: BatchOptions,
+        preferences: Preferences,
+        at: Moment | None = None,
+    ) -> None:
+        _check_files(options)
+        self._at = at
         self._config = config
         self._options = options
         self._preferences = preferences
         columns = Columns(options.column, options.date_column)
         self._source = ListSource(
-            options.batch or "-", options.input_format, columns, config.registry
+            options.batch or "-", options.input_format, columns, config.registry, at
         )
         self._form = self._output_format()
 
@@ -171,7 +224,11 @@ class _Batch:
             if self._options.report is not None:
                 with _replaced(str(self._options.report)) as page:
                     page.writelines(self._page(journal, statistics))
+            added = self._added(journal)
+            journal.complete()
         _print(self._summary(statistics))
+        for line in added:
+            _print(line)
         return 0 if self._options.exit_zero else statistics.worst
 
     def _check_source(self) -> None:
@@ -187,8 +244,17 @@ class _Batch:
 
     def _output_format(self) -> str:
         suffix = Path(self._options.output).suffix.lower()
-        form = self._options.to or _SUFFIXES.get(suffix, "jsonl")
-        if form in ("wikitext", "bibtex") and self._source.form != form:
+        form = self._options.to or _SUFFIXES.get(suffix)
+        if form is None:
+            known = ", ".join(filter(None, _SUFFIXES))
+            raise click.UsageError(
+                f"--output {self._options.output}: the format of {suffix} is not known; use "
+                f"{known}, or name it with --to"
+            )
+        rewrites = form == "document" or form in REWRITTEN - {"html"}
+        if rewrites and (
+            self._source.form != form != "document" or not self._source.rewritable
+        ):
             raise BadInput(
                 f"a list in the format {self._source.form} cannot be written as {form}"
             )
@@ -204,6 +270,7 @@ class _Batch:
             preferences_digest(preferences),
             self._source.form,
             options.column or "",
+            *([] if self._at is None else [self._at.digits]),
         ]
         binding = blake2b("\n".join([*settings, *options.date_column]).encode(), digest_size=16)
         if options.output != "-":
@@ -222,7 +289,7 @@ class _Batch:
             _print(f"retrying {counted(journal.reopen(), 'reference')}")
         self._print_estimate(total, journal.settled)
         try:
-            with ungrouped(BadInput, BadJournal, OSError):
+            with ungrouped(BadInput, BadJournal, BadQueue, OSError):
                 asyncio.run(self._run(journal, total, out))
         except KeyboardInterrupt:
             _print("interrupted; continue with --resume")
@@ -231,15 +298,25 @@ class _Batch:
     async def _run(self, journal: Journal, total: int | None, out: BinaryIO) -> None:
         job = ListJob(self._config, self._preferences, self._options.at_once)
         items = self._source.items()
+        in_blocks = self._source.repeatable
+        engines: OpenEngines = local_engines
+        if self._options.queue is not None:
+            from timegate.cli.queue import queue_engines  # noqa: PLC0415 -- it needs Redis
+
+            engines = queue_engines(self._options.queue)
         form = FORMS.get(self._form)
         if form is None:
-            await run_list(job, items, journal, total)
+            await run_list(job, items, journal, total, in_blocks=in_blocks, engines=engines)
             return
         out.write(form.head)
         rows = OrderedRows(journal, form.row, out)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(rows.follow())
-            await run_list(job, items, journal, total, rows.advance)
+            await run_list(
+                *(job, items, journal, total, rows.advance),
+                in_blocks=in_blocks,
+                engines=engines,
+            )
             rows.end()
 
     def _count(self, journal: Journal) -> int | None:
@@ -276,6 +353,20 @@ class _Batch:
             return self._page(journal, statistics)
         return edited(document, edits(document, self._source.places(), journal.result))
 
+    def _added(self, journal: Journal) -> list[str]:
+        """Return what was added to a rewritten document, and what has no copy."""
+        document = self._source.document
+        if document is None or self._form in FORMS or self._form == "html":
+            return []
+        words = new_links(document, self._source.places(), journal.result).words
+        without = [result for result in journal.results() if result.code > 1]
+        lines = [f"  {result.outcome}: {result.item.text}" for result in without[:_MOST_LISTED]]
+        if len(without) > _MOST_LISTED:
+            lines.append(
+                f"  and {len(without) - _MOST_LISTED} more: --report FILE.html has all"
+            )
+        return [*filter(None, [words]), *lines]
+
     def _page(self, journal: Journal, statistics: Statistics) -> Iterator[bytes]:
         gaps = (result for result in journal.results() if result.code)
         for piece in as_html(f"References of {self._source.name}", statistics, gaps):
@@ -302,80 +393,3 @@ def _replaced(name: str) -> Iterator[BinaryIO]:
 
 def _print(text: str) -> None:
     echo_text(text, err=True)
-
-
-_QUEUE_TIME: Final = 4.0
-"""Seconds added to the time that an archive has to answer: a request may wait for 2 s in the
-queue of the archive (`UpstreamSettings.patience`), and again after a redirect."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListJob:
-    """The configuration and preferences with which a list is resolved."""
-
-    config: Config
-    preferences: Preferences
-    at_once: int
-    rate_limits: Path | None = None
-    """The file in which processes share their rate limits; None if there is only one."""
-    without: Without = lambda _: frozenset()
-    """Returns the archives that must not be queried for an item."""
-
-    @property
-    def base_url(self) -> str:
-        """The base of links in results."""
-        return self.config.base_url or BASE_URL
-
-
-async def run_list(
-    job: ListJob,
-    items: Iterator[Item],
-    journal: Journal,
-    total: int | None,
-    settled: Callable[[], None] = lambda: None,
-) -> None:
-    """Resolve those of *items* that *journal* does not contain yet.
-
-    *total* is the number of items, if known. *settled* is called when a result is final.
-    """
-    config = job.config
-    waits = Waits(min(config.hard + _QUEUE_TIME, LONGEST_WAIT), LONGEST_WAIT)
-    # A list is not interactive: all archives get their time even if a copy was found already.
-    patient = replace(config, soft=LONGEST_WAIT, hard=LONGEST_WAIT)
-    async with open_core(patient, job.base_url, rate_limits=job.rate_limits) as core:
-        with show_progress(total, journal.settled, terminal=sys.stderr.isatty()) as advance:
-
-            def done() -> None:
-                advance()
-                settled()
-
-            environment = BatchEnvironment(
-                partial(_resolve, core),
-                partial(_report, core),
-                config.registry,
-                read_time,
-                ArchiveQueue(rates_in(config, job.preferences)),
-                done,
-            )
-            run = BatchRun(environment, journal, job.preferences, job.at_once, job.without)
-            await run.complete(read_in_thread(items), waits)
-
-
-async def _resolve(core: "Core", query: Query, preferences: Preferences) -> Resolution:
-    return await core.resolver.resolve(query, preferences, UNLIMITED)
-
-
-def _report(core: "Core", resolution: Resolution, judged: Verdict) -> dict[str, object]:
-    return dict(report(resolution, judged, core.registry, core.base_url))
-
-
-def rates_in(config: Config, preferences: Preferences) -> dict[str, Rate]:
-    """Return the rate limits of the archives that *preferences* allows."""
-    chosen, excluded = preferences.archives, preferences.exclude
-    return rates_of(
-        [
-            entry
-            for entry in config.askable
-            if entry.id not in excluded and (chosen is None or entry.id in chosen)
-        ]
-    )

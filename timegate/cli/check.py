@@ -1,12 +1,14 @@
 """``timegate check``: checks whether an archive follows RFC 7089 and common practice."""
 
 import asyncio
+import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, NoReturn, cast
 
 import click
 from rich.table import Table
@@ -15,7 +17,8 @@ from rich.text import Text
 from archives.model import ArchiveEntry
 from archives.moment import Moment
 from timegate.cli.options import archives_option, config_option, loaded
-from timegate.cli.output import Terminal, echo, echo_lines, echo_text
+from timegate.cli.output import echo, echo_lines, echo_text
+from timegate.cli.terminal import Terminal
 from timegate.config import Config
 from timegate.conformance.catalogue import VERDICTS, Verdict
 from timegate.conformance.gather import Recognised, as_declared, recognised
@@ -65,6 +68,7 @@ _STYLES: Final[dict[Verdict, str]] = {
     "skip": "dim",
 }
 _WRONG: Final = ("fail", "warn")
+_DEMO_SAMPLE: Final = "http://museum.example/"
 _WIDE: Final = 100
 """Width of a terminal, in columns, from which on rule and level are shown."""
 
@@ -106,7 +110,7 @@ class CheckProgress:
         echo(f"[{self._done}/{self._total}] {summary(report)}", err=True)
 
 
-def finish(reports: Sequence[Report], now: str, output: CheckOutput, *, live: bool) -> None:
+def finish(reports: Sequence[Report], now: str, output: CheckOutput, *, live: bool) -> NoReturn:
     """Write the report in all requested formats, and exit; only a live run has history."""
     code = exit_code(reports, strict=output.strict)
     try:
@@ -287,6 +291,7 @@ _FOLDER: Final = click.Path(file_okay=False, path_type=Path)
 @click.option("-v", "--verbose", is_flag=True, help="Also show checks that do not apply.")
 @config_option
 @archives_option
+@click.option("--demo", is_flag=True, help="Check the TimeGate of the demo, without network.")
 def check_command(  # noqa: PLR0913 -- one parameter for each option
     url: str | None,
     *,
@@ -306,6 +311,7 @@ def check_command(  # noqa: PLR0913 -- one parameter for each option
     verbose: bool,
     config: Path | None,
     archives: Path | None,
+    demo: bool,
 ) -> None:
     r"""Check whether an archive follows RFC 7089 and common practice.
 
@@ -320,6 +326,10 @@ def check_command(  # noqa: PLR0913 -- one parameter for each option
       4  unknown, because the archive did not answer
     """
     output = CheckOutput(json, junit, html, history, strict, verbose)
+    if demo:
+        if url or ids or everything or config or archives or replay:
+            raise click.UsageError("--demo takes no URL, archive, configuration or recording")
+        _check_demo(samples, also, record, output)
     if replay is not None:
         run, reports = _replay(replay)
         finish(reports, run.now, output, live=False)
@@ -338,6 +348,36 @@ def check_command(  # noqa: PLR0913 -- one parameter for each option
     live = _LiveRun(jobs, contact or "no contact given", settings.private)
     now, reports = _run(live, record)
     finish(reports, now, output, live=True)
+
+
+def _check_demo(
+    samples: tuple[str, ...],
+    also: tuple[str, ...],
+    record: Path | None,
+    output: CheckOutput,
+) -> NoReturn:
+    """Start the demo, check the TimeGate of its largest collection, and exit."""
+    with running_demo() as address:
+        url = f"{address}/collections/harbour/timegate/"
+        entry = entry_at(url, also)
+        jobs = [asyncio.run(job_at(entry, url, None, samples or (_DEMO_SAMPLE,), None))]
+        now, reports = _run(_LiveRun(jobs, "no contact given", frozenset()), record)
+    finish(reports, now, output, live=True)
+
+
+@contextmanager
+def running_demo() -> Iterator[str]:
+    """Run the server of the demo in a process of its own; yield its address."""
+    command = [sys.executable, "-m", "timegate", "serve", "--demo", "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603 -- ourselves
+        lines = process.stderr or ()
+        try:
+            first = next((line for line in lines if "listening at" in line), None)
+            if first is None:
+                raise click.ClickException("the demo did not start; try: timegate serve --demo")
+            yield first.removeprefix("listening at ").rstrip("/\n")
+        finally:
+            process.terminate()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import sys
 from dataclasses import replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,16 +12,18 @@ import click
 
 from archives.diagnostics import Malformed
 from archives.registry import Registry, load_known
-from timegate.citations import FORMS, Citation, Copy, Form, citation, copy_behind, reference
+from timegate.citations import Citation, Copy, UrlStatus, citation, copy_behind
+from timegate.citations.forms import FORMS, Form, reference
 from timegate.cli.options import (
     TitleOptions,
     Words,
     archives_option,
-    check_contact,
     config_option,
     configured,
+    contact_option,
     demo_option,
     title_options,
+    with_contact,
 )
 from timegate.cli.output import echo, echo_text, inputs
 
@@ -30,6 +33,7 @@ from timegate.cli.output import echo, echo_text, inputs
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON per link.")
 @click.option("--format", "form", type=Words(FORMS), help="Print a citation in this format.")
 @title_options
+@contact_option
 @config_option
 @archives_option
 @demo_option
@@ -39,6 +43,7 @@ def cite_command(  # noqa: PLR0913 -- one parameter for each option
     as_json: bool,
     form: Form | None,
     titles: TitleOptions,
+    contact: str | None,
     config: Path | None,
     archives: Path | None,
     demo: bool,
@@ -61,7 +66,8 @@ def cite_command(  # noqa: PLR0913 -- one parameter for each option
         https://arquivo.pt/wayback/19961013145650/http://www.fccn.pt/
     """
     titles.check(form, links)
-    writing = Writing(form, as_json=as_json)
+    today = datetime.now(UTC).date() if titles.fetch_title else None
+    writing = Writing(form, as_json=as_json, url_status=titles.url_status, viewed=today)
     if not (titles.fetch_title or config or archives or demo):
         registry = load_known()
         cited = [cite_link(link, registry, writing, titles.title) for link in inputs(links)]
@@ -69,9 +75,8 @@ def cite_command(  # noqa: PLR0913 -- one parameter for each option
     # Not at the top: that module imports this one.
     from timegate.cli.titles import cite_all  # noqa: PLC0415
 
-    with configured(config, archives, demo=demo) as settings:
-        if titles.fetch_title:
-            check_contact(settings)
+    with configured(config, archives, demo=demo) as basis:
+        settings = with_contact(basis, contact) if titles.fetch_title else basis
         sys.exit(0 if asyncio.run(cite_all(settings, links, writing, titles)) else 2)
 
 
@@ -80,12 +85,20 @@ class Writing(NamedTuple):
 
     form: Form | None
     as_json: bool
+    url_status: UrlStatus = "bot: unknown"
+    viewed: date | None = None
+    """The day of viewing; None if no copy was requested."""
 
 
 def cite_link(link: str, registry: Registry, writing: Writing, title: str | None) -> bool:
     """Print a citation of the copy behind *link*; return False if that is impossible."""
     try:
-        copy = replace(copy_behind(link, registry), title=title)
+        copy = replace(
+            copy_behind(link, registry),
+            title=title,
+            viewed=writing.viewed,
+            url_status=writing.url_status,
+        )
         text = _written(link, copy, writing)
     except Malformed as complaint:
         _print_error(link, complaint, as_json=writing.as_json)
@@ -95,7 +108,7 @@ def cite_link(link: str, registry: Registry, writing: Writing, title: str | None
 
 
 def _written(link: str, copy: Copy, writing: Writing) -> str:
-    form, as_json = writing
+    form, as_json = writing.form, writing.as_json
     text = None if form is None else reference(form, copy)
     if form is not None and text is None:
         raise Malformed("not-citable", f"the copy cannot be cited as {form}", 0)

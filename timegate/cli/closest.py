@@ -38,7 +38,7 @@ from timegate.text import counted, similar
 from timegate.text.times import read_time
 
 if TYPE_CHECKING:
-    from timegate.upstream.stack import UpstreamExchange
+    from timegate.upstream.exchange_log import UpstreamExchange
 
 _HEADERS: Final = (
     *("location", "content-location", "memento-datetime", "vary", "link", "retry-after"),

@@ -20,7 +20,8 @@ from archives.warc_index.model import (
     is_remote_path,
 )
 from archives.warc_index.s3 import S3NotInstalled
-from timegate.cli.output import Terminal, echo_lines
+from timegate.cli.output import echo_lines
+from timegate.cli.terminal import Terminal
 from timegate.text import counted
 
 _MOST_WORKERS = 8

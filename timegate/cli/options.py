@@ -13,7 +13,8 @@ from click.shell_completion import CompletionItem
 
 from archives.moment import Moment
 from archives.registry import Registry, load_known
-from timegate.citations import Form
+from timegate.citations import UrlStatus
+from timegate.citations.forms import Form
 from timegate.config import BadConfig, Config, load_config
 from timegate.config import check_contact as check_configured_contact
 from timegate.resolution.model import (
@@ -45,6 +46,11 @@ archives_option = click.option(
     "--archives",
     type=click.Path(dir_okay=False, path_type=Path),
     help="File with more archives, in MemGator's format.",
+)
+contact_option = click.option(
+    "-c",
+    "--contact",
+    help="Your contact, sent in User-Agent.",
 )
 demo_option = click.option(
     "--demo",
@@ -86,20 +92,44 @@ def _bad_config_as_usage_error() -> Iterator[None]:
         raise click.UsageError(str(error)) from error
 
 
+def with_contact(config: Config, contact: str | None) -> Config:
+    """Return *config* with the *contact* of the command line, if one is given.
+
+    Raises UsageError if public archives would be queried without a contact.
+    """
+    if contact is not None:
+        if not (contact.isascii() and contact.isprintable()):
+            raise click.UsageError("--contact must be a URL or address in printable ASCII")
+        config = replace(config, contact=contact)
+    check_contact(config)
+    return config
+
+
 def check_contact(config: Config) -> None:
-    """Raise UsageError if public archives would be queried without a contact."""
-    with _bad_config_as_usage_error():
+    """Raise UsageError, with the line to type, if a contact is missing."""
+    try:
         check_configured_contact(config)
+    except BadConfig as error:
+        context = click.get_current_context()
+        has_option = any(option.name == "contact" for option in context.command.params)
+        line = f"{context.command_path} --contact mailto:you@example.org ..."
+        raise click.UsageError(f"{error}\nTry: {line}" if has_option else str(error)) from error
 
 
 @asynccontextmanager
 async def open_core(
-    config: Config, base_url: str, *, rate_limits: Path | None = None
+    config: Config,
+    base_url: str,
+    *,
+    rate_limits: Path | None = None,
+    queue_patience: float | None = None,
 ) -> AsyncIterator["Core"]:
     """Build the core for *config*. Importing it takes a second, so it is imported here."""
     from timegate.app import build_core  # noqa: PLC0415
 
-    async with build_core(config, base_url, rate_limits=rate_limits) as core:
+    async with build_core(
+        config, base_url, rate_limits=rate_limits, queue_patience=queue_patience
+    ) as core:
         yield core
 
 
@@ -293,10 +323,11 @@ choice_options: Final = bundling(SearchOptions, "choices", _SEARCH_OPTIONS)
 
 @dataclass(frozen=True, slots=True)
 class TitleOptions:
-    """Where the title in a citation comes from; by default from the URL."""
+    """What a citation says that the archive does not: title, and state of the original."""
 
     title: str | None
     fetch_title: bool
+    url_status: UrlStatus
 
     def check(self, form: Form | None, given: tuple[str, ...]) -> None:
         """Raise UsageError for options that contradict each other."""
@@ -318,6 +349,12 @@ _TITLE_OPTIONS: Final = (
         "--fetch-title",
         is_flag=True,
         help="Read the title from the copy, for --format.",
+    ),
+    click.option(
+        "--url-status",
+        type=Words(get_args(UrlStatus)),
+        default="bot: unknown",
+        help="Whether the original still works, for --format cs1.",
     ),
 )
 

@@ -13,7 +13,6 @@ from timegate.cli.output import Line, Styled, echo, echo_lines, inputs
 from timegate.identifiers import parse, parse_wrapped
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.identifiers.pdi import Pdi
-from timegate.responses.problems import status_of_reading, status_of_refusal
 from timegate.text import escaped
 
 
@@ -63,6 +62,8 @@ def parse_command(
 
 
 def _json(text: str, reading: ParsedIdentifier) -> str:
+    from timegate.responses.problems import status_of_reading  # noqa: PLC0415 -- text needs no statuses
+
     identifier = reading.identifier
     report: dict[str, object] = {
         "input": text,
@@ -106,6 +107,8 @@ def _pdi_members(pdi: Pdi) -> dict[str, object]:
 
 
 def _json_rejection(text: str, error: Malformed) -> str:
+    from timegate.responses.problems import status_of_refusal  # noqa: PLC0415 -- text needs no statuses
+
     missing = ("scheme", "archive", "entry", "time", "precision", "item", "canonical")
     return json.dumps(
         {

@@ -5,7 +5,8 @@ import json
 import signal
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,33 +17,54 @@ from archives.diagnostics import Malformed
 from archives.moment import Moment
 from archives.registry import Registry
 from timegate.batch.model import code_of, trusted
-from timegate.citations import FORMS, Copy, Form, reference
-from timegate.cli.batch import BatchOptions, batch_options, resolve_batch
+from timegate.citations import PageDescription, copy_found
+from timegate.citations.forms import FORMS, Form, reference
+from timegate.cli.batch import (
+    BatchOptions,
+    batch_options,
+    resolve_batch,
+    show_queue_progress,
+)
+from timegate.cli.given import SeveralFound, read_given
 from timegate.cli.options import (
     BASE_URL,
     SearchOptions,
     TitleOptions,
     Words,
     archives_option,
-    check_contact,
     choice_options,
     config_option,
     configured,
+    contact_option,
     demo_option,
     open_core,
     title_options,
+    with_contact,
 )
-from timegate.cli.output import Styled, echo, echo_text, inputs, result_lines, show
+from timegate.cli.output import (
+    ProgressLine,
+    Styled,
+    echo,
+    echo_lines,
+    echo_text,
+    inputs,
+    waiting_words,
+)
+from timegate.cli.terminal import result_lines, show
 from timegate.cli.titles import Titles, opened_titles
 from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
 from timegate.extract.fetching import copy_of
-from timegate.identifiers import parse
 from timegate.resolution.context import UNLIMITED
-from timegate.resolution.model import Preferences, Query, Resolution
+from timegate.resolution.exhaustive import PATIENCE
+from timegate.resolution.model import Attempt, Preferences, Query, Resolution
+from timegate.resolution.preferences import LONGEST_WAIT
 from timegate.resolution.query import NotNegotiable, query_for
+from timegate.responses.answer_view import name_of
+from timegate.responses.problems import failure
 from timegate.responses.report import report
-from timegate.verdict import Verdict, delivers_raw, location, verdict
+from timegate.text import counted
+from timegate.verdict import Verdict, verdict
 
 if TYPE_CHECKING:
     from timegate.core import Core
@@ -58,6 +80,8 @@ class ResolveOptions:
     form: Form | None
     titles: TitleOptions
     as_json: bool
+    repeated: str = ""
+    """Options for the commands that are suggested, with a blank before each."""
 
 
 async def resolve_all(
@@ -99,29 +123,80 @@ async def _resolve(
     core: "Core", registry: Registry, text: str, options: ResolveOptions, titles: Titles
 ) -> int:
     try:
-        query = _dated(query_for(parse(text, registry), registry), options.at)
-    except Malformed as error:
+        given = read_given(text, registry, options.at, datetime.now(UTC), options.repeated)
+        query = _dated(query_for(given.reading, registry), given.at)
+    except (Malformed, SeveralFound) as error:
         return _reject(text, error, options, code=2)
     except NotNegotiable as error:
         # A valid identifier, for which no archive can be queried.
         return _reject(text, error, options, code=4)
-    found = await core.resolver.resolve(query, options.preferences, UNLIMITED)
+    with _progress(core, registry, query, options.preferences):
+        found = await core.resolver.resolve(query, options.preferences, UNLIMITED)
     resolution = trusted(found, registry)
     judged = verdict(resolution, registry)
     code = code_of(resolution, judged)
+    if given.doubt and code == 0:
+        # Another date may be meant: no copy is certainly as requested.
+        code = 1
     if options.as_json:
         members = report(resolution, judged, registry, core.base_url)
-        echo(json.dumps({"input": text, "code": code, **members}))
+        if resolution.memento is None:
+            lacking = failure(resolution, registry)
+            members |= {"headline": lacking.title, "words": lacking.detail}
+        echo(json.dumps({"input": text, "code": code, **given.members, **members}))
     elif options.form is not None:
         title = await _title(resolution, registry, titles)
-        _cite(resolution, judged, registry, options.form, title)
-    elif sys.stdout.isatty():
-        show(text, resolution, judged, registry)
+        described = given.described._replace(title=title or given.described.title)
+        _cite(resolution, judged, registry, options, described)
     else:
-        echo(text)
-        for line in result_lines(resolution, judged, registry):
-            echo("  ", line)
+        (show if sys.stdout.isatty() else _print)(given.title, resolution, judged, registry)
+        echo_lines(f"  {line}" for line in (*given.said, *_longer(resolution)))
     return code
+
+
+def _longer(resolution: Resolution) -> Iterator[str]:
+    """Yield how to wait for archives that did not answer in time."""
+    late, waited = len(resolution.unanswered), resolution.preferences.wait
+    if late and waited and waited < LONGEST_WAIT:
+        yield (
+            f"{counted(late, 'archive')} did not answer within {waited:g} s: "
+            f"--wait {LONGEST_WAIT:g} waits longer"
+        )
+
+
+def _print(text: str, resolution: Resolution, judged: Verdict, registry: Registry) -> None:
+    echo(text)
+    echo_lines(f"  {line}" for line in result_lines(resolution, judged, registry))
+
+
+@contextmanager
+def _progress(
+    core: "Core", registry: Registry, query: Query, preferences: Preferences
+) -> Iterator[None]:
+    """Show at a terminal which archives have answered, until the answer is there."""
+    line = ProgressLine()
+    if not line.is_visible:
+        yield
+        return
+    waiting = dict.fromkeys(core.planner.plan(query, preferences, UNLIMITED).order)
+    total = len(waiting)
+
+    def show() -> None:
+        names = [name_of(archive, registry) for archive in waiting]
+        line.show(waiting_words(total - len(waiting), names))
+
+    def note(attempt: Attempt) -> None:
+        if attempt.archive in waiting and attempt.original == query.original:
+            del waiting[attempt.archive]
+            show()
+
+    show()
+    core.observer.watchers.add(note)
+    try:
+        yield
+    finally:
+        core.observer.watchers.discard(note)
+        line.clear()
 
 
 def _dated(query: Query, at: Moment | None) -> Query:
@@ -133,7 +208,10 @@ def _dated(query: Query, at: Moment | None) -> Query:
 def _reject(text: str, error: ValueError, options: ResolveOptions, *, code: int) -> int:
     """Print why *text* cannot be resolved, and return the exit code."""
     if options.as_json:
-        echo(json.dumps({"input": text, "code": code, "error": str(error)}))
+        listed = {"references": error.references} if isinstance(error, SeveralFound) else {}
+        echo(json.dumps({"input": text, "code": code, "error": str(error), **listed}))
+    elif isinstance(error, SeveralFound):
+        echo_lines(error.lines, err=options.form is not None)
     elif options.form is not None:
         echo(f"{text}: {error}", err=True)
     else:
@@ -151,37 +229,25 @@ def _cite(
     resolution: Resolution,
     judged: Verdict,
     registry: Registry,
-    form: Form,
-    title: str | None,
+    options: ResolveOptions,
+    described: PageDescription,
 ) -> None:
     """Print a citation of the copy; if there is none, print why to standard error."""
-    copy = _copy(resolution, registry, title)
+    today = datetime.now(UTC).date()
+    copy = copy_found(resolution, registry, today, described=described)
     original = resolution.query.original
-    text = None if copy is None else reference(form, copy)
+    text = None
+    if copy is not None and options.form is not None:
+        stated = options.titles.url_status
+        copy = copy if stated == "bot: unknown" else replace(copy, url_status=stated)
+        text = reference(options.form, copy)
     if text is not None:
         echo_text(text)
     elif copy is not None:
-        echo(f"{original}: the copy cannot be cited as {form}", err=True)
+        echo(f"{original}: the copy cannot be cited as {options.form}", err=True)
     else:
         why = ", ".join(result_lines(resolution, judged, registry))
         echo(f"{original}: {why}", err=True)
-
-
-def _copy(resolution: Resolution, registry: Registry, title: str | None) -> Copy | None:
-    memento = resolution.memento
-    if memento is None:
-        return None
-    entry = registry.by_id(memento.archive)
-    return Copy(
-        location(resolution, registry) or memento.uri,
-        memento.original,
-        memento.captured,
-        memento.archive if entry is None else entry.name,
-        entry.pwid[0] if entry and entry.pwid else None,
-        raw=delivers_raw(resolution.query, memento, entry),
-        title=title,
-        viewed=datetime.now(UTC).date(),
-    )
 
 
 @click.command("resolve")
@@ -192,6 +258,7 @@ def _copy(resolution: Resolution, registry: Registry, title: str | None) -> Copy
 )
 @title_options
 @choice_options
+@contact_option
 @config_option
 @archives_option
 @demo_option
@@ -203,6 +270,7 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
     form: Form | None,
     titles: TitleOptions,
     choices: SearchOptions,
+    contact: str | None,
     config: Path | None,
     archives: Path | None,
     demo: bool,
@@ -210,15 +278,16 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
 ) -> None:
     r"""Find the best archived copy for each ID, and show how well it matches.
 
-    An ID is a PWID, a duri, a link to an archived page (even a dead link), or a URL. With -,
-    IDs are read from standard input, one per line. --batch reads them from a list: lines, CSV,
-    JSON, BibTeX, wikitext or HTML.
+    An ID is a PWID, a duri, a link to an archived page (even a dead link), a URL, or a text
+    with one of them, such as a citation with its date of access. With -, IDs are read from
+    standard input, one per line. --batch reads them from a list or a document: lines, CSV,
+    JSON, BibTeX, RIS, wikitext, HTML, Markdown, RST, LaTeX, text, DOCX or PDF.
 
     \b
     Exit codes (the highest of all IDs):
       0  as requested
       1  found, but less precise than requested
-      2  invalid identifier, or bad usage
+      2  invalid identifier, several references in one ID, or bad usage
       3  nothing found, and every archive answered
       4  nothing found, but an archive did not answer, or the named one was not queried
 
@@ -230,14 +299,29 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
         urn:pwid:harbour.example:2009-06-15T18:30:12Z:page:http://museum.example/
       echo http://museum.example/ 2016-01-22 | timegate resolve --demo --batch - --to csv
     """
-    _check_usage(identifiers, batch, choices, single=as_json or form is not None)
+    if batch.is_queue_only:
+        batch.check_queue_only(identifiers)
+        if batch.progress:
+            sys.exit(show_queue_progress(batch))
+    else:
+        _check_usage(identifiers, batch, choices, single=as_json or form is not None)
     titles.check(form, identifiers)
-    with configured(config, archives, demo=demo) as settings:
-        check_contact(settings)
+    with configured(config, archives, demo=demo) as basis:
+        settings = with_contact(basis, contact)
         preferences = choices.preferences(settings.registry)
-        if batch.batch is not None:
-            sys.exit(resolve_batch(settings, batch, preferences))
-        options = ResolveOptions(preferences, choices.moment(), form, titles, as_json=as_json)
+        if batch.batch is not None or batch.is_queue_only:
+            sys.exit(resolve_batch(settings, batch, preferences, choices.moment()))
+        options = ResolveOptions(
+            # As long as the page waits, so that both give the same answer.
+            replace(preferences, wait=preferences.wait or PATIENCE),
+            choices.moment(),
+            form,
+            titles,
+            as_json=as_json,
+            repeated=" --demo" if demo else "",
+        )
+        if demo and sys.stderr.isatty():
+            echo("The links work while the demo runs: timegate serve --demo", err=True)
         sys.exit(asyncio.run(resolve_all(settings, identifiers, options)))
 
 
@@ -254,9 +338,6 @@ def _check_usage(
         raise click.UsageError("--also does not apply to a list; put a column also into it")
     if single:
         raise click.UsageError("--json and --format do not apply to a list; use --to")
-    if choices.at is not None:
-        why = "--at does not apply to a list; put dates into the list (see --date-column)"
-        raise click.UsageError(why)
     if choices.wait is not None:
         raise click.UsageError(
             "--wait does not apply to a list, which always waits for all archives"

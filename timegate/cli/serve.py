@@ -11,10 +11,11 @@ import msgspec
 
 from timegate.cli.options import (
     archives_option,
-    check_contact,
     config_option,
     configured,
+    contact_option,
     demo_option,
+    with_contact,
 )
 from timegate.config import BadConfig, Config, load_config
 
@@ -31,6 +32,7 @@ from timegate.config import BadConfig, Config, load_config
 @click.option(
     "--workers", type=click.IntRange(1, 64), help="Number of processes that share the port."
 )
+@contact_option
 @demo_option
 @click.option("--rate-limits", type=click.Path(path_type=Path), hidden=True)
 def serve_command(  # noqa: PLR0913 -- one parameter for each option
@@ -40,6 +42,7 @@ def serve_command(  # noqa: PLR0913 -- one parameter for each option
     host: str | None,
     port: int | None,
     workers: int | None,
+    contact: str | None,
     demo: bool,
     rate_limits: Path | None,
 ) -> None:
@@ -48,6 +51,7 @@ def serve_command(  # noqa: PLR0913 -- one parameter for each option
     \b
     Examples:
       timegate serve --demo
+      timegate serve --contact mailto:you@example.org
       timegate serve --config timegate.toml
       curl -i -H 'Accept-Datetime: Fri, 22 Jan 2016 11:20:29 GMT' \
         http://127.0.0.1:1208/timegate/http://www.dr.dk
@@ -56,17 +60,19 @@ def serve_command(  # noqa: PLR0913 -- one parameter for each option
     def reread() -> Config:
         if demo:
             raise BadConfig("the demo has no configuration to reload")
-        return _with_options(load_config(config, archives), host, port, workers)
+        changed = _with_options(load_config(config, archives), host, port, workers)
+        return changed if contact is None else replace(changed, contact=contact)
 
     with configured(config, archives, demo=demo) as basis:
         settings = _with_options(basis, host, port, 1 if demo else workers)
-        check_contact(settings)
+        settings = with_contact(settings, contact)
         if rate_limits is not None or settings.listen.workers == 1:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
                 runner.run(_serve(settings, rate_limits, reread))
         else:
             files = {"--config": config, "--archives": archives}
-            options = [str(o) for pair in files.items() if pair[1] is not None for o in pair]
+            given: dict[str, object] = {**files, "--contact": contact}
+            options = [str(o) for pair in given.items() if pair[1] is not None for o in pair]
             from timegate.app import supervise  # noqa: PLC0415
 
             sys.exit(supervise(settings, options, reread))

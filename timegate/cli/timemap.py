@@ -18,13 +18,14 @@ from archives.errors import ArchiveError
 from timegate.cli.options import (
     BASE_URL,
     Words,
-    check_contact,
     config_option,
     configured,
+    contact_option,
     demo_option,
     open_core,
+    with_contact,
 )
-from timegate.cli.output import echo, write_document
+from timegate.cli.output import ProgressLine, echo, write_document
 from timegate.config import Config
 from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import Preferences
@@ -44,24 +45,41 @@ _CODES: Final = {200: 0, 400: 2, 404: _NOTHING_FOUND, 414: 2, 422: 2}
 
 async def print_list(config: Config, form: str, text: str) -> int:
     """Print the TimeMap of the URL or identifier *text*; return the exit code."""
+    # The list is printed once: it waits for slow archives as long as a client may.
+    config = replace(config, soft=config.hard)
     async with open_core(config, config.base_url or BASE_URL) as core:
         timemaps = TimeMapResponses(
             core.lists, core.planner.plan, core.registry, core.base_url, core.deadlines
         )
         response: Response | StreamingResponse
+        line = ProgressLine()
+        line.show("reading the lists of the archives")
         try:
             text = identifier_in(text)
             response = await timemaps.respond(form, text, Preferences(), UNLIMITED)
         except EarlyResponse as early:
             response = early.response
+        finally:
+            line.clear()
+        sources = response.headers.get("Memento-Sources", "")
         if isinstance(response, StreamingResponse):
-            return await _print_chunks(response)
+            code = await _print_chunks(response)
+            return code or _completeness(sources)
         if response.status == 200:
             write_document(response.body)
-        else:
-            problem = json.loads(response.body)
-            echo(f"{problem['title']}: {problem['detail']}", err=True)
+            return _completeness(sources)
+        problem = json.loads(response.body)
+        echo(f"{problem['title']}: {problem['detail']}", err=True)
     return _CODES.get(response.status, _NO_ANSWER)
+
+
+def _completeness(sources: str) -> int:
+    """Print what *sources*, the header of the list, says is missing; return the exit code."""
+    if not sources.startswith("partial"):
+        return 0
+    missing = sources.partition('missing="')[2].partition('"')[0]
+    echo(f"the list is incomplete: no answer from {missing or 'some archives'}", err=True)
+    return _NO_ANSWER
 
 
 async def _print_chunks(stream: StreamingResponse) -> int:
@@ -95,7 +113,7 @@ async def _print_chunks(stream: StreamingResponse) -> int:
     type=click.Path(dir_okay=False, path_type=Path),
     help="File with more archives, in MemGator's format.",
 )
-@click.option("-c", "--contact", help="Your contact, sent in User-Agent.")
+@contact_option
 @demo_option
 def timemap_command(  # noqa: PLR0913 -- one parameter for each option
     url: str,
@@ -123,14 +141,5 @@ def timemap_command(  # noqa: PLR0913 -- one parameter for each option
       timegate timemap --demo -f cdxj http://museum.example/opening-hours
     """
     with configured(config, archives, demo=demo) as basis:
-        settings = _with_contact(basis, contact)
-        check_contact(settings)
+        settings = with_contact(basis, contact)
         sys.exit(asyncio.run(print_list(settings, form, url)))
-
-
-def _with_contact(config: Config, contact: str | None) -> Config:
-    if contact is None:
-        return config
-    if not (contact.isascii() and contact.isprintable()):
-        raise click.UsageError("--contact must be a URL or address in printable ASCII")
-    return replace(config, contact=contact)

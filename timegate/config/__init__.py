@@ -16,6 +16,7 @@ from timegate.config.schema import (
     LimitsSection,
     Listen,
     LogSection,
+    StoreSection,
 )
 from timegate.config.secrets import Secret
 
@@ -67,10 +68,17 @@ class Config:
     """URL to which OpenTelemetry spans are sent; None for none."""
     replay_url: str | None = None
     """The origin of archived bytes; None where it is that of the server."""
+    reconstruct: bool = False
+    """Whether pages are put together from the parts that any archive holds."""
     restricted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The networks whose clients may see an archive's holdings, by its id."""
     authorizations: Mapping[str, Secret] = field(default_factory=dict)
     """The Authorization field that is sent to an archive, by its id."""
+
+    stores: tuple[StoreSection, ...] = ()
+    """The stores; their entries in the registry have their folders."""
+    store_tokens: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict)
+    """SHA-256 digests of the tokens that may write, by the id of the store."""
 
     @property
     def askable(self) -> list[ArchiveEntry]:
@@ -103,6 +111,7 @@ def load_config(path: Path | None, memgator_list: Path | None = None) -> Config:
     folder = Path() if path is None else path.parent
     own = (
         *archives.own_archives(file, where, folder.absolute()),
+        *archives.store_archives(file, where, folder.absolute()),
         *archives.memgator(memgator_list),
     )
     known = archives.used(file, where)
@@ -129,7 +138,10 @@ def load_config(path: Path | None, memgator_list: Path | None = None) -> Config:
         deny=loading.deny(file, where),
         forward_proxy=file.forward_proxy.enabled,
         replay_url=loading.replay_url(file, where),
+        reconstruct=file.reconstruct.enabled,
         telemetry=loading.telemetry(file, where),
         restricted=archives.restricted(file, where),
         authorizations=archives.authorizations(file, where, own, folder.absolute()),
+        stores=tuple(file.store),
+        store_tokens=loading.token_digests(file, where),
     )

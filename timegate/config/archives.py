@@ -19,7 +19,7 @@ from archives.registry import (
 )
 from archives.warc_index.model import is_remote_path
 from timegate.access.networks import Networks
-from timegate.config.schema import BadConfig, File, bad
+from timegate.config.schema import BadConfig, File, StoreSection, bad
 from timegate.config.secrets import Secret, read_secret
 from timegate.text import similar
 
@@ -61,6 +61,36 @@ def own_archives(file: File, where: str, folder: Path) -> tuple[ArchiveEntry, ..
     except BadEntry as error:
         raise BadConfig(str(error)) from error
     return tuple(_with_paths(entry, folder) for entry in entries)
+
+
+def store_archives(file: File, where: str, folder: Path) -> tuple[ArchiveEntry, ...]:
+    """Return the stores as archives: collections of the files in their folders."""
+    entries = []
+    for number, store in enumerate(file.store, start=1):
+        table = {
+            "id": store.id,
+            "name": store.name or store.id,
+            "kind": "warc",
+            "path": str(store_folder(store, folder)),
+            "pwid": store.pwid,
+            "because": "a store of this server",
+        }
+        try:
+            entries.append(entry_from(table, f"{where}: store[{number}]"))
+        except BadEntry as error:
+            raise BadConfig(str(error)) from error
+    taken = [str(table.get("id")) for table in file.archive] + [entry.id for entry in entries]
+    for entry in entries:
+        if taken.count(entry.id) > 1:
+            raise bad(where, "store.id", f"{entry.id!r} is the id of another archive or store")
+    return tuple(map(_with_home_limits, entries))
+
+
+def store_folder(store: StoreSection, folder: Path) -> Path:
+    """Return the folder of a store; a relative path is relative to that of the file."""
+    if is_remote_path(store.path):
+        raise BadConfig(f"store {store.id}: path: must be a folder of this machine")
+    return folder / Path(store.path).expanduser()
 
 
 def memgator(path: Path | None) -> tuple[ArchiveEntry, ...]:

@@ -205,6 +205,21 @@ def checks(file: File, where: str, folder: Path) -> ChecksSection:
     return ChecksSection(str(folder / Path(section.history).expanduser()), section.run)
 
 
+_TOKEN: Final = re.compile(r"sha256:([0-9A-Fa-f]{64})")
+
+
+def token_digests(file: File, where: str) -> dict[str, tuple[bytes, ...]]:
+    """Return the digests of the tokens of each store. A wrong one may be a token: not shown."""
+    digests: dict[str, tuple[bytes, ...]] = {}
+    for number, store in enumerate(file.store, start=1):
+        stated = [_TOKEN.fullmatch(token) for token in store.tokens]
+        if None in stated:
+            why = "must be sha256: and 64 hexadecimal digits, never the token itself"
+            raise bad(where, f"store[{number}].tokens", why)
+        digests[store.id] = tuple(bytes.fromhex(each[1]) for each in stated if each)
+    return digests
+
+
 def _address(text: str, where: str, key: str) -> str:
     parts = urlsplit(text)
     is_web = parts.scheme in ("http", "https") and parts.hostname and text.isascii()

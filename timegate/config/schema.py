@@ -129,8 +129,19 @@ class ReplaySection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     base_url: str | None = None
     """Another origin of this server, preferably of another domain. Local collections,
-    /memento/proxy/ and /web/{stamp}id_/ are then served at this origin only; without it at the
-    same origin as everything else, in a sandbox."""
+    /memento/proxy/, /web/{stamp}id_/ and the documents inside /view/ and /reconstruct/ are then
+    served at this origin only; without it at the same origin as everything else, in a
+    sandbox."""
+
+
+class ReconstructSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whole pages from the parts that any archive holds, at /reconstruct/.
+
+    A page costs at most 60 requests to archives, and 20 MB.
+    """
+
+    enabled: bool = False
+    """Whether pages are put together; otherwise such requests get 404."""
 
 
 class ForwardProxy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -179,6 +190,36 @@ class Telemetry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """URL to which spans are sent, OTLP over HTTP: `http://127.0.0.1:4318/v1/traces`."""
 
 
+class StoreSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A Memento store: a folder of WARC files to which clients with a token write revisions.
+
+    It is served as the collection `/collections/{id}/`, and queried like any archive. See
+    [the store](store.md).
+    """
+
+    id: str
+    """The id of the store, and of its collection."""
+    path: str
+    """The folder; it is created if it does not exist. Only the server writes into it."""
+    tokens: list[str] = []
+    """`sha256:` and the SHA-256 of each token that may write, in hex; without tokens nothing
+    can be written."""
+    pwid: list[str] = []
+    """Its archive-ids in PWIDs."""
+    name: str | None = None
+    """The name for people; by default the id."""
+    revision_megabytes: Annotated[int, msgspec.Meta(ge=1, le=512)] = 16
+    """The largest body of one revision."""
+    megabytes: Count | None = None
+    """The size of all files, beyond which writes get 507; by default the disk is the limit."""
+    writes_per_minute: Count = 600
+    """How many revisions one token may write; for each worker."""
+    file_megabytes: Count = 1024
+    """The size after which the next revision begins a new file."""
+    free_megabytes: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 512
+    """How much of the disk stays free; beyond it, writes get 507."""
+
+
 class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The configuration file."""
 
@@ -195,11 +236,13 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     canaries: CanariesSection = CanariesSection()
     deny: Deny = Deny()
     replay: ReplaySection = ReplaySection()
+    reconstruct: ReconstructSection = ReconstructSection()
     forward_proxy: ForwardProxy = ForwardProxy()
     telemetry: Telemetry = Telemetry()
     compatibility: Compatibility = Compatibility()
     archives: ArchivesSection = ArchivesSection()
     archive: list[dict[str, object]] = []
+    store: list[StoreSection] = []
 
 
 def sections() -> dict[str, type[msgspec.Struct]]:

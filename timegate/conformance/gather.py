@@ -7,8 +7,9 @@ the first page only; `run.estimated` tells how many requests that makes.
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
+from archives.addresses import downgrades
 from archives.evidence import address_of
-from archives.negotiation import MOST_HOPS, downgrades
+from archives.negotiation import MOST_HOPS
 from archives.source import Request
 from timegate.conformance import probes
 from timegate.conformance.facts import Facts, GateFacts, ReplayFacts, TimeMapFacts

@@ -11,13 +11,15 @@ from html import escape
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from archives.errors import place_of
+from archives.errors import UnforeseenLog, place_of
 from timegate.conformance.catalogue import VERDICTS, Check, Finding, Verdict
 from timegate.conformance.checks import CHECKS
 from timegate.conformance.facts import Facts
 from timegate.conformance.session import RecordedExchange
 from timegate.conformance.subject import Subject
 from timegate.text import escaped
+
+UNFORESEEN_CHECKS: Final = UnforeseenLog("check-internal-error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +69,13 @@ def _finding(check: Check, facts: Facts) -> Finding:
     try:
         return check(facts)
     except Exception as error:  # noqa: BLE001 -- the boundary around each check
+        UNFORESEEN_CHECKS(error)
         return _unforeseen(error)
 
 
 def undecided(sample: str, error: Exception) -> tuple[CheckResult, ...]:
     """Return the results of a page whose facts could not be gathered."""
+    UNFORESEEN_CHECKS(error)
     return tuple(CheckResult(check, sample, _unforeseen(error)) for check in CHECKS.values())
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
+from archives.addresses import downgrades, server_of
 from archives.model import ArchiveEntry, Selection
 from archives.registry import BadEntry, entry_from
 from timegate.config import HOME_LIMITS, is_public
@@ -37,8 +38,8 @@ class Subject:
 
     def owns(self, url: str) -> bool:
         """Whether *url* is on a host of this archive, and https if the subject is."""
-        plain = url.startswith("http:") and self.url.startswith("https:")
-        return origin_of(url) in self.origins and not plain
+        is_plain = server_of(url) is not None and not downgrades(self.url, url)
+        return is_plain and origin_of(url) in self.origins
 
 
 def subject_of(entry: ArchiveEntry, samples: tuple[str, ...]) -> Subject | None:

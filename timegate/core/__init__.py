@@ -4,9 +4,10 @@ The command line, batches, extraction, the library and the server use it.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol
 
-from archives.model import ArchiveEntry
+from archives.model import ArchiveEntry, Memento
 from archives.registry import Registry
 from archives.source import Fetcher
 from timegate.access.blocklist import Blocklist
@@ -16,14 +17,30 @@ from timegate.config import Config
 from timegate.observability.canaries import Canaries
 from timegate.observability.metrics import AttemptObserver, Metrics
 from timegate.observability.tracing import Trace
-from timegate.resolution.coalescing import Containment
-from timegate.resolution.model import Deadlines, Resolves
+from timegate.parts.composite import CompositeMemento, PartLimits
+from timegate.resolution.coalescing import AnswerMemory, Containment
+from timegate.resolution.context import RequestContext
+from timegate.resolution.model import Deadlines, Preferences, Resolves
 from timegate.resolution.neighbours import Neighbours
 from timegate.resolution.selection import Selections
 from timegate.routing.planner import Planner
+from timegate.store import RevisionWriter
 from timegate.timemaps import ArchiveLists
 from timegate.upstream.rate_limit import RateLimiter
 from timegate.upstream.stack import ArchiveSources, UpstreamSettings
+
+
+class FindsParts(Protocol):
+    """Finds the parts of an archived page. Raises ArchiveError if it cannot be read."""
+
+    async def __call__(
+        self,
+        memento: Memento,
+        context: RequestContext,
+        limits: PartLimits | None = None,
+        preferences: Preferences | None = None,
+        /,
+    ) -> CompositeMemento: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +55,10 @@ class Core:
     planner: Planner
     sources: ArchiveSources
     lists: ArchiveLists
+    answers: AnswerMemory
+    """Earlier answers of archives."""
     neighbours: Neighbours
+    parts_of: FindsParts
     deadlines: Deadlines
     fetchers: Mapping[str, Fetcher]
     local: LocalCollections
@@ -48,9 +68,13 @@ class Core:
     metrics: Metrics
     observer: AttemptObserver
     store: Store
+    dropped_writes: Callable[[], int]
+    """How many values could not be written to the cache."""
     upstream_settings: UpstreamSettings
     rate_limiter: Callable[[ArchiveEntry], RateLimiter]
     trace: Trace | None = None
+    stores: Mapping[str, RevisionWriter] = field(default_factory=dict)
+    """The stores that this process writes, by id; only where it serves."""
 
     @property
     def registry(self) -> Registry:

@@ -22,7 +22,7 @@ from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import Moment
 from archives.registry import Registry
-from archives.source import Source
+from archives.source import Source, WantedCaptures
 from archives.warc_index.building import index_collection
 from timegate.config import Config, load_config
 
@@ -66,11 +66,12 @@ class DelayedSource:
         return await self._source.closest(original, at)
 
     async def mementos(
-        self, original: str, *, detailed: bool = False
+        self, original: str, *, detailed: bool = False, wanted: WantedCaptures | None = None
     ) -> AsyncGenerator[Sequence[Memento], None]:
         """Wait, then list the captures."""
         await asyncio.sleep(self._seconds)
-        async with aclosing(self._source.mementos(original, detailed=detailed)) as batches:
+        batches = self._source.mementos(original, detailed=detailed, wanted=wanted)
+        async with aclosing(batches):
             async for batch in batches:
                 yield batch
 
@@ -81,6 +82,7 @@ LOGO: Final = f"{SITE}logo.png"
 MOVED: Final = f"{SITE}visit"
 GONE: Final = f"{SITE}exhibitions/1987"
 MEMBERS: Final = f"{SITE}members"
+GALLERY: Final = f"{SITE}gallery"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,8 @@ class DemoCapture:
     type: str = "text/html; charset=utf-8"
     status: str = "200 OK"
     location: str | None = None
+    modified: str | None = None
+    """Last-Modified."""
 
 
 def _html(title: str, *paragraphs: str) -> bytes:
@@ -124,6 +128,15 @@ def _logo() -> bytes:
     )
 
 
+_SHEET: Final = (
+    b"html { min-height: 100%; background: url(waves.png) repeat-x bottom / 2rem }\n"
+    b"h1 { color: navy }\nimg { width: 8rem; image-rendering: pixelated }\n"
+)
+_PHOTOS: Final = (
+    '<link rel="stylesheet" href="/gallery.css"><img src="/logo.png" alt="The lighthouse">',
+    '<img src="/keeper.png" srcset="/keeper-large.png 2x" alt="A keeper">',
+    '<img src="/boat.png" alt="The supply boat">',
+)
 HARBOUR: Final = (
     _home("2008-03-01T09:00:00Z", "The lamp room is closed for repairs."),
     _home("2009-06-15T18:30:12Z", "The lamp room is open again."),
@@ -131,6 +144,23 @@ HARBOUR: Final = (
     _home("2010-11-05T10:15:00Z", "New: the fog horn, on Sundays at noon."),
     _hours("2010-11-05T10:15:09.250Z", "Daily from 10 to 16. Closed on Mondays."),
     DemoCapture(LOGO, "2010-11-05T10:15:11Z", _logo(), "image/png"),
+    # A page with parts: a later stylesheet that had not changed, a later image that had,
+    # one that only another archive holds, and one that is nowhere.
+    DemoCapture(GALLERY, "2010-11-05T10:15:15Z", _html("Gallery", *_PHOTOS)),
+    DemoCapture(
+        f"{SITE}gallery.css",
+        "2010-11-05T10:15:16Z",
+        _SHEET,
+        "text/css",
+        modified="Mon, 01 Mar 2010 08:00:00 GMT",
+    ),
+    DemoCapture(
+        f"{SITE}waves.png",
+        "2019-08-20T07:45:50Z",
+        _logo(),
+        "image/png",
+        modified="Fri, 01 Mar 2019 08:00:00 GMT",
+    ),
     # Nothing for nine years, so that some answers are far from the time asked for.
     _home("2019-08-20T07:45:30Z", "We are on the new pier now."),
     _hours("2019-08-20T07:45:41Z", "Daily from 9 to 18.", f"https://www.{HOURS[7:]}"),
@@ -146,6 +176,7 @@ HARBOUR: Final = (
 )
 LANTERN: Final = (
     _home("2012-05-09T12:00:00Z", "Two keepers tell their stories."),
+    DemoCapture(f"{SITE}keeper.png", "2012-05-09T12:00:04Z", _logo(), "image/png"),
     _home("2014-02-28T23:59:59Z", "The museum is closed in March."),
     _hours("2014-02-28T23:59:58Z", "Closed in March."),
     _home("2016-01-22T11:20:29Z", "The great storm of January: all lamps held."),
@@ -188,6 +219,8 @@ def _headers(page: DemoCapture) -> Iterator[tuple[str, str]]:
     yield "Content-Type", page.type
     yield "Content-Length", str(len(page.body))
     yield "Server", "lighthouse/1.0"
+    if page.modified is not None:
+        yield "Last-Modified", page.modified
     if page.location is not None:
         yield "Location", page.location
 

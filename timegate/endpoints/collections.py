@@ -7,12 +7,15 @@ responses stay within it. ``/collections/{id}/{URL}`` is pywb's short form of it
 import json
 from collections.abc import Iterable
 from dataclasses import replace
+from hashlib import blake2b
 from typing import Final
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, quote, unquote
 
 import msgspec
 
+from archives.errors import ArchiveError
 from archives.registry import Registry
+from archives.warc_index.collection import Collection
 from timegate.access.blocklist import Blocklist
 from timegate.collections import (
     NoCache,
@@ -21,14 +24,24 @@ from timegate.collections import (
 from timegate.collections.cdx import CollectionCdx
 from timegate.collections.replay import STAMPED, CollectionReplay
 from timegate.endpoints import PathDescription
+from timegate.endpoints.collection_extents import CollectionExtents, CollectionPages
 from timegate.endpoints.timegate import TimeGateEndpoint
-from timegate.endpoints.timemap import TimeMapEndpoint
+from timegate.endpoints.timemap import TimeMapEndpoint, timemap_target
+from timegate.pages.rendering import Pages
 from timegate.resolution.coalescing import fixed
 from timegate.resolution.model import Deadlines, Plan
 from timegate.resolution.neighbours import Neighbours
-from timegate.responses.model import ClientRequest, Response, StreamingResponse
+from timegate.responses.archived_headers import has_etag
+from timegate.responses.model import (
+    ClientRequest,
+    Response,
+    StreamingResponse,
+    identifier_in,
+)
 from timegate.responses.problems import problem, read_on_site
-from timegate.responses.timemap import TimeMapResponses
+from timegate.responses.replay_addresses import ReplayPlace
+from timegate.responses.timemap import VARY as TIMEMAP_VARY
+from timegate.responses.timemap import TimeMapResponses, listed_query
 from timegate.timemaps import FORMATS, ArchiveLists
 
 PATHS: Final = {
@@ -37,6 +50,7 @@ PATHS: Final = {
         "A memento in a local collection", ("id", "stamp", "view", "url")
     ),
 }
+_VALIDATED: Final = {"Cache-Control": "no-cache", "Vary": TIMEMAP_VARY}
 _JSON: Final = {"Content-Type": "application/json", "Cache-Control": "max-age=60"}
 NO_SUCH_COLLECTION: Final = problem(
     404, "not-found", "there is no collection with this id; /collections lists all"
@@ -47,16 +61,22 @@ NO_SUCH_COLLECTION: Final = problem(
 class Collections:
     """Answers requests for all collections."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- what the addresses and pages depend on
         self,
         collections: Iterable[OpenCollection],
         registry: Registry,
         base_url: str,
         deadlines: Deadlines | None = None,
+        shown: CollectionPages | None = None,
+        *,
+        pages_url: str | None = None,
     ) -> None:
+        """*pages_url* is where whole pages are shown; None if they are not."""
         self._registry = registry
+        self._base_url = base_url.rstrip("/")
+        self._pages_url = pages_url
         self._sites = {
-            one.collection.id: CollectionSite(one, registry, base_url, deadlines)
+            one.collection.id: CollectionSite(one, registry, base_url, deadlines, shown)
             for one in collections
         }
 
@@ -74,8 +94,29 @@ class Collections:
         if site is None:
             return self._not_served(name)
         if not rest:
+            url = dict(parse_qsl(request.rest.partition("?")[2], max_num_fields=9)).get("url")
+            if url:
+                return self._captures_of(url, name)
             return Response(200, _JSON, msgspec.json.encode(site.addresses()))
-        return await site(request._replace(rest=rest))
+        page = self._whole_page(request, rest)
+        return await site(request._replace(rest=rest)) if page is None else page
+
+    def _whole_page(self, request: ClientRequest, rest: str) -> Response | None:
+        """Lead a person who opens a capture to the whole page; None for all others."""
+        opened = request.header("Sec-Fetch-Dest") == "document"
+        capture = STAMPED.match(rest) if opened else None
+        if capture is None or capture[2] or self._pages_url is None:
+            return None
+        place = ReplayPlace(capture[1], identifier_in(rest[capture.end() :]))
+        location = self._pages_url.rstrip("/") + place.path("view")
+        headers = {"Location": location, "Cache-Control": "no-cache", "Vary": "sec-fetch-dest"}
+        return Response(302, headers)
+
+    def _captures_of(self, url: str, name: str) -> Response:
+        """Redirect from the form of the page to the list of captures, for people."""
+        page = url.strip() if "://" in url else f"http://{url.strip()}"
+        path = f"/timemap/html/{quote(page, safe='')}?archive={quote(name, safe='')}"
+        return Response(303, {"Location": f"{self._base_url}{path}"})
 
     def _not_served(self, name: str) -> Response:
         """Return the same problem for all addresses of a collection that is read on site."""
@@ -94,9 +135,12 @@ class CollectionSite:
         registry: Registry,
         base_url: str,
         deadlines: Deadlines | None,
+        shown: CollectionPages | None = None,
     ) -> None:
         collection, source = opened.collection, opened.contained
         self._source = source
+        self._collection = collection
+        self._registry = registry
         self._base = base = f"{base_url.rstrip('/')}/collections/{collection.id}"
         answers = opened.answers(registry, base)
         sources = fixed({collection.id: source})
@@ -109,10 +153,13 @@ class CollectionSite:
                 registry,
                 base,
                 deadlines,
+                changing=frozenset({collection.id}),
             )
         )
         self._cdx = CollectionCdx(collection, base_url)
         self._replay = CollectionReplay(collection, opened.replayer, answers, base_url)
+        shown = shown or CollectionPages(Pages(base_url), Blocklist())
+        self._extents = CollectionExtents(opened, registry, answers, base_url, shown)
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Answer the part of the path after the id of the collection."""
@@ -122,8 +169,37 @@ class CollectionSite:
         if rest == "cdx" or rest.startswith("cdx?"):
             return await self._cdx(request)
         if rest.startswith("timemap/"):
-            return await self._timemap(request.below("timemap/"))
+            return await self._listed(request.below("timemap/"))
+        if self._extents.owns(rest):
+            return await self._extents(request)
         return await self._timegate(request.below("timegate/"))
+
+    async def _listed(self, request: ClientRequest) -> Response | StreamingResponse:
+        """Answer with the TimeMap and its ETag, or with 304 if the client has it already.
+
+        The version is read before the list: if a capture is added in between, the client gets
+        it with the older ETag, and once more at its next request.
+        """
+        etag = await self._etag(request)
+        if has_etag(request, etag):
+            return Response(304, {"ETag": etag or "", **_VALIDATED})
+        response = await self._timemap(request)
+        if etag is None or response.status != 200:
+            return response
+        return replace(response, headers={**response.headers, "ETag": etag, **_VALIDATED})
+
+    async def _etag(self, request: ClientRequest) -> str | None:
+        """Return the ETag of a TimeMap; None if it cannot be told."""
+        form, text = timemap_target(request)
+        if not isinstance(self._collection, Collection):
+            return None
+        url = listed_query(text, self._registry).original
+        try:
+            version = await self._collection.version_of(url)
+        except ArchiveError:
+            return None  # the list says what is wrong
+        parts = (form, url, version, request.header("Accept"), request.header("Prefer"))
+        return f'"{blake2b(repr(parts).encode(), digest_size=12).hexdigest()}"'
 
     def addresses(self) -> dict[str, object]:
         """Return templates of all addresses."""
@@ -136,6 +212,7 @@ class CollectionSite:
             "cdx": f"{base}/cdx?url={{url}}",
             "replay": f"{base}/{{stamp}}/{{url}}",
             "raw": f"{base}/{{stamp}}id_/{{url}}",
+            "pwid": f"{base}/pwid?time={{time}}&coverage={{coverage}}&item={{url}}",
         }
 
 

@@ -8,13 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import version
 from pkgutil import iter_modules
-from typing import Final
+from typing import Final, get_args
 
 import msgspec
 
 from timegate import endpoints
+from timegate.citations import UrlStatus
+from timegate.citations.forms import FORMS
 from timegate.endpoints import PathDescription
 from timegate.endpoints.memento_formats import MEMGATOR
+from timegate.endpoints.parts import PARTS_FORMS
 from timegate.endpoints.resolve import RESPONSE_FORMS
 from timegate.endpoints.thttp import OPERATIONS
 from timegate.identifiers import KINDS
@@ -116,7 +119,36 @@ _PARAMETERS: Final[Mapping[str, Json]] = {
     },
     "memgator-format": {"name": "format", "schema": _one_of(MEMGATOR)},
     "id": {"description": "The id of an archive"},
+    "name": {"description": "The id of a list, without ~"},
+    "archiveString": {"in": "query", "description": "A PWID, or a link into an archive"},
+    "time": {"in": "query", "description": "The time of a PWID: 2016-01-22T11:20:29Z"},
+    "coverage": {"in": "query", "description": "The precision of a PWID: page, part, site ..."},
+    "item": {"in": "query", "description": "The archived URL, or ~ and an id. The last one."},
+    "archive": {"in": "query", "description": "An archive-id; without it, any archive."},
     "view": {"description": "Empty, or id_ for the raw bytes"},
+    "cite-id": {
+        "name": "id",
+        "in": "query",
+        "description": f"The reference, percent-encoded. One of: {_KINDS}.",
+    },
+    "cite-format": {
+        "name": "format",
+        "in": "query",
+        "description": "One citation as text; without it, all as JSON or as a page.",
+        "schema": _one_of(FORMS),
+    },
+    "title": {"in": "query", "description": "The title; without it, that of the copy."},
+    "access-date": {
+        "name": "access-date",
+        "in": "query",
+        "schema": {"type": "string", "format": "date"},
+        "description": "When the original was read, for Wikipedia's template.",
+    },
+    "url-status": {
+        "in": "query",
+        "description": "The state of the original, for cs1.",
+        "schema": _one_of(get_args(UrlStatus)),
+    },
     "operation": {"schema": _one_of(OPERATIONS)},
     "Accept-Datetime": {
         "in": "header",
@@ -127,5 +159,10 @@ _PARAMETERS: Final[Mapping[str, Json]] = {
         "description": f"RFC 7240; {', '.join(p.name for p in PARAMETERS)}",
     },
     FORMAT_PARAMETER: {"in": "query", "schema": _one_of(RESPONSE_FORMS)},
+    "parts-format": {
+        "name": FORMAT_PARAMETER,
+        "in": "query",
+        "schema": _one_of(PARTS_FORMS),
+    },
     **{parameter.name: _preference(parameter) for parameter in PARAMETERS},
 }

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 from prometheus_client import CollectorRegistry, Metric, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from archives.adapters import KINDS
 from archives.errors import ArchiveError
+from archives.kinds import KINDS
 from archives.model import ArchiveEntry, Closest
 from archives.registry import Registry
 from timegate.access.networks import PUBLIC_FACTS
@@ -53,6 +53,14 @@ class Condition(NamedTuple):
     """Whether lists are rejected, because the limit of streaming responses is reached."""
 
 
+class CacheState(NamedTuple):
+    """How the cache works."""
+
+    trouble: str | None = None
+    dropped_writes: int = 0
+    """Values that were not written since the start."""
+
+
 class Operations:
     """Answers requests about the service itself."""
 
@@ -60,14 +68,14 @@ class Operations:
         self,
         registry: Registry,
         state: State,
-        trouble: Callable[[], str | None],
+        cache: Callable[[], CacheState],
         metrics: Callable[[], CollectorRegistry],
         contact: str | None,
         condition: Callable[[], Condition] = Condition,
     ) -> None:
         self._registry = registry
         self.state = state
-        self._trouble = trouble
+        self._cache = cache
         self._metrics = metrics
         self._contact = contact
         self._condition = condition
@@ -87,14 +95,14 @@ class Operations:
             return problem(404, "not-found", detail)
         return _json(self._described(entry, request.context.hidden))
 
-    async def about(self, _: ClientRequest) -> Response:
+    async def about(self, request: ClientRequest) -> Response:
         """Describe the server."""
         return _json(
             {
                 "name": "timegate",
                 "version": version("timegate-proxy"),
                 "contact": self._contact,
-                "archives": [entry.id for entry in self._registry.used],
+                "archives": self._in_use(request.context.hidden),
                 "specifications": ["RFC 7089", "draft-pwid-urn-specification-08"],
             }
         )
@@ -114,14 +122,15 @@ class Operations:
         slow readers could take the server out of service. Details are only in the log, because
         they name files and hosts, and this endpoint is public.
         """
-        condition = self._condition()
+        condition, cache = self._condition(), self._cache()
         ready = not (condition.overloaded or condition.draining)
         report = {
             "ready": ready,
             "overloaded": condition.overloaded,
             "draining": condition.draining,
             "lists": "full" if condition.lists_full else "ok",
-            "cache": "ok" if self._trouble() is None else "in trouble, see the log",
+            "cache": "ok" if cache.trouble is None else "in trouble, see the log",
+            "cache_writes_dropped": cache.dropped_writes,
             "configuration": "ok"
             if condition.reload is None
             else "not taken over, see the log",
@@ -130,10 +139,14 @@ class Operations:
         response = _json(report)
         return response if ready else replace(response, status=503)
 
+    def _in_use(self, hidden: frozenset[str]) -> list[str]:
+        """Return the archives that are queried, as the page of archives counts them."""
+        used = (entry.id for entry in self._registry.used if entry.id not in hidden)
+        return [name for name in used if self.state(name).get("asked")]
+
     def _reachable(self, hidden: frozenset[str]) -> dict[str, object]:
         """Return how many archives are in use, and those whose breaker is open."""
-        used = [entry.id for entry in self._registry.used if entry.id not in hidden]
-        states = {name: self.state(name) for name in used}
+        states = {name: self.state(name) for name in self._in_use(hidden)}
         resting = [name for name, state in states.items() if state.get("breaker") == "open"]
         return {"asked": len(states), "resting": resting}
 

@@ -6,19 +6,17 @@ changes (M-41). Archived bytes may be dangerous: they are sent in a sandbox, wit
 the archive (R-5, R-9).
 """
 
-import asyncio
 import re
-from collections import Counter
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Final
 
 from archives.diagnostics import Diagnosis, Malformed
-from archives.errors import ArchiveError, Misbehaved, Queued
+from archives.errors import ArchiveError, Misbehaved
 from archives.formats.httpdate import http_date
 from archives.formats.linkformat import resolved
-from archives.model import ArchiveEntry, Memento
+from archives.model import Memento
 from archives.moment import Moment
 from archives.registry import Registry
 from archives.replay_links import read_link
@@ -27,7 +25,7 @@ from archives.uri import check_text
 from timegate.endpoints import PathDescription
 from timegate.identifiers.url import read_url
 from timegate.resolution.coalescing import Containment
-from timegate.resolution.context import placed
+from timegate.resolution.context import BodySlots, placed
 from timegate.resolution.model import Attempt, Query, Resolution
 from timegate.resolution.query import query_for_url
 from timegate.responses.answers import Answers
@@ -68,9 +66,6 @@ _STAMP: Final = re.compile(r"[0-9]{4,23}")
 _RELAYED: Final = {"content-range": "Content-Range", "accept-ranges": "Accept-Ranges"}
 _ARCHIVED: Final = re.compile(r"x-archive-orig-[a-z0-9-]{1,60}")
 _EXACT: Final = "match=exact"
-_WAITING_PER_SLOT: Final = 4
-_PATIENCE: Final = 2.0
-"""Seconds that a request may wait for another body of the same archive to be sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +90,19 @@ class RawProxyEndpoint:
         containment: Containment | None = None,
         *,
         address: str = MEMGATOR,
+        slots: BodySlots | None = None,
     ) -> None:
-        """*address* is the template of the addresses to which it redirects."""
+        """*address* is the template of the addresses to which it redirects.
+
+        *slots* are shared with others who read at the pace of a client.
+        """
         self._answers = answers
         self._registry = registry
         self._fetchers = fetchers
         self._most = most
         self._containment = containment or Containment()
         self._template = address
-        self._slots: dict[str, asyncio.Semaphore] = {}
-        """Bodies of each archive that may be sent at the same time."""
-        self._waiting: Counter[str] = Counter()
-        """Requests that wait for one of these slots."""
+        self._slots = slots or BodySlots()
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send the bytes, or redirect to the address of the closest memento."""
@@ -149,7 +145,8 @@ class RawProxyEndpoint:
             if places is not None and await places.enter():
                 # Waiting for a slot holds no place of the working requests.
                 exchange.callback(places.leave)
-            await self._take_slot(archive, entry, url, exchange)
+            if entry is not None:
+                await exchange.enter_async_context(self._slots.taken(entry, url))
             fetch = placed(self._fetchers[archive], archive, places)
             reply = await exchange.enter_async_context(fetch(upstream))
             if reply.status == 416 and wanted:
@@ -163,29 +160,6 @@ class RawProxyEndpoint:
             # the body is raised before the response has started.
             await anext(body)
             return StreamingResponse(reply.status, headers, body)
-
-    async def _take_slot(
-        self, archive: str, entry: ArchiveEntry | None, url: str, exchange: AsyncExitStack
-    ) -> None:
-        """Take a slot until *exchange* ends: half of the requests that the archive allows.
-
-        A body is read at the pace of the client. Clients that read slowly would take all of
-        them, and the archive could not be queried.
-        """
-        most = max(1, entry.limits.at_once // 2) if entry is not None else 1
-        slots = self._slots.setdefault(archive, asyncio.Semaphore(most))
-        why = "too many of its mementos are being sent"
-        if self._waiting[archive] >= _WAITING_PER_SLOT * most:
-            raise Queued(archive, url, why, _PATIENCE)
-        self._waiting[archive] += 1
-        try:
-            async with asyncio.timeout(_PATIENCE):
-                await slots.acquire()
-        except TimeoutError:
-            raise Queued(archive, url, why, _PATIENCE) from None
-        finally:
-            self._waiting[archive] -= 1
-        exchange.callback(slots.release)
 
     def _headers(self, found: _Found, reply: Reply) -> dict[str, str]:
         copied = ("Memento-Precision", "Vary", "Preference-Applied")

@@ -1,38 +1,40 @@
-"""Resolving identifiers: ``/resolve/{identifier}``, ``/{identifier}``, and batches by POST.
-
-``/pwid`` and ``/resolve`` with a query answer as the PWID resolver of the national libraries.
-"""
+"""Resolving identifiers: ``/resolve/{identifier}``, ``/{identifier}``, and batches by POST."""
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from archives.diagnostics import Malformed
-from archives.regex_compat import compiled
+from archives.errors import ArchiveError
 from archives.registry import Registry
+from timegate.collections.extents import HeldExtents
 from timegate.endpoints import REDIRECT, PathDescription
 from timegate.event_loop import FairTurns, end
 from timegate.identifiers import parse
 from timegate.observability.logs import Unforeseen
 from timegate.pages.answer_pages import AnswerPages
+from timegate.references.model import BadInput
+from timegate.references.pasted import read_list, read_pasted
 from timegate.resolution.context import RequestContext
-from timegate.resolution.model import Preferences, Query
+from timegate.resolution.model import Preferences, Query, Resolution
 from timegate.resolution.preferences import (
     ALSO,
     PARAMETERS,
     BadPreference,
     check_archives,
     preferences_from,
+    prefers,
     with_also,
 )
 from timegate.resolution.query import NotNegotiable, query_for
 from timegate.responses.answers import Answers
 from timegate.responses.model import (
     FORMAT_PARAMETER,
-    OWN_PARAMETERS,
     ClientRequest,
     EarlyResponse,
     Response,
@@ -40,12 +42,12 @@ from timegate.responses.model import (
     UnknownParameter,
     encoded_path,
     identifier_in,
-    near_parameter,
     parameters_in,
     resolve_path,
     without_parameters,
 )
 from timegate.responses.problems import internal, not_negotiable, problem, unreadable
+from timegate.responses.report import LONGEST_LINKS
 
 VARY: Final = "accept, prefer"
 RESPONSE_FORMS: Final = ("json", "html", "redirect")
@@ -61,9 +63,6 @@ PATHS: Final = {
         "The same as /resolve/{identifier}, without parameters",
         ("identifier", "Prefer"),
         {**REDIRECT, "200": "The report, or the page"},
-    ),
-    "/pwid": PathDescription(
-        "The same as the PWID resolver of the national libraries", (), REDIRECT
     ),
 }
 
@@ -83,10 +82,20 @@ class Resolve:
     there is no ``Vary: accept-datetime``, and Accept-Datetime is ignored (M-41, D-10).
     """
 
-    def __init__(self, answers: Answers, registry: Registry, pages: AnswerPages) -> None:
+    def __init__(
+        self,
+        answers: Answers,
+        registry: Registry,
+        pages: AnswerPages,
+        held: HeldExtents | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """*held* finds sites, lists, images and records in collections of our own."""
+        self._now = now
         self._answers = answers
         self._registry = registry
         self._pages = pages
+        self._held = held
 
     async def __call__(self, request: ClientRequest) -> Response:
         """Answer with a redirect to the memento, the report, or the page, as requested."""
@@ -100,22 +109,96 @@ class Resolve:
         """Answer ``/{identifier}``: the whole target is the identifier, with its query."""
         return await self._answer(request, request.rest, {})
 
+    async def address(
+        self, request: ClientRequest, text: str, *, names_archive: bool
+    ) -> Response:
+        """Answer for the PWID *text*; the query of *request* has our parameters alone."""
+        try:
+            parameters = parameters_in(request.rest.removeprefix("?"))
+            return await self._answer(request, text, parameters, names_archive=names_archive)
+        except (UnknownParameter, BadPreference) as error:
+            response = problem(400, "bad-parameter", str(error), parameter=error.name)
+            raise EarlyResponse(response) from error
+
     async def _answer(
-        self, request: ClientRequest, text: str, parameters: Mapping[str, str]
+        self,
+        request: ClientRequest,
+        text: str,
+        parameters: Mapping[str, str],
+        *,
+        names_archive: bool = True,
     ) -> Response:
         preferences, applied = self.preferences(request, parameters)
         form = _response_form(parameters, request.header("Accept") or "")
-        strict = _is_strict(request.header("Prefer") or "")
+        strict = prefers(request.header("Prefer") or "", "handling=strict")
         if strict:
             applied = (*applied, "handling=strict")
-        query = self._query(identifier_in(text), parameters, strict=strict)
-        resolution = await self._answers.resolve(query, preferences, request.context)
+        identifier = identifier_in(text)
+        resolution = await self._extent(identifier, preferences, request, strict=strict)
+        if resolution is None:
+            query = self.query(identifier, parameters, strict=strict)
+            query = query if names_archive else _in_any_archive(query)
+            resolution = await self._answers.resolve(query, preferences, request.context)
+        return self._linked(
+            self._written(resolution, request, parameters, applied, form), resolution
+        )
+
+    def _written(
+        self,
+        resolution: Resolution,
+        request: ClientRequest,
+        parameters: Mapping[str, str],
+        applied: Sequence[str],
+        form: str,
+    ) -> Response:
         if form == "json":
             return self._answers.described(resolution, applied, vary=VARY)
         if form == "redirect":
             return self._answers.redirect(resolution, applied, vary=VARY)
         always = parameters.get(FORMAT_PARAMETER) == "html"
-        return self._pages.redirect_or_page(resolution, applied, vary=VARY, always=always)
+        return self._pages.redirect_or_page(
+            resolution, request.context, applied, vary=VARY, always=always
+        )
+
+    async def _extent(
+        self, text: str, preferences: Preferences, request: ClientRequest, *, strict: bool
+    ) -> Resolution | None:
+        """Return what one of our collections delivers; None for pages and files."""
+        if self._held is None:
+            return None
+        try:
+            reading = parse(text, self._registry, strict=strict)
+            found = await self._held.find(reading, request.context)
+        except Malformed:
+            # `query` reports it.
+            return None
+        except ArchiveError as error:
+            raise EarlyResponse(problem(502, "upstream-incomplete", error.why)) from error
+        return None if found is None else replace(found, preferences=preferences)
+
+    def _linked(self, response: Response, resolution: Resolution) -> Response:
+        """Return *response* with a link to what the extent contains, if we can list it."""
+        memento = resolution.memento
+        if self._held is None or memento is None or "Link" not in response.headers:
+            return response
+        link = self._held.link(resolution.query, memento)
+        if link is None or len(link) + len(response.headers["Link"]) > LONGEST_LINKS:
+            return response
+        links = f"{response.headers['Link']}, {link}"
+        return replace(response, headers={**response.headers, "Link": links})
+
+    def lines(self, body: bytes, content_type: str) -> Iterable[BatchLine]:
+        """Return the lines of a batch, or the references of a list. Raises EarlyResponse."""
+        media_type = content_type.partition(";")[0].strip().lower()
+        try:
+            listed = read_list(body, media_type, self._registry, self._now())
+        except BadInput as error:
+            raise EarlyResponse(problem(400, "bad-list", str(error))) from error
+        if listed is None:
+            # Read one by one: as texts, they take a fraction of the memory.
+            return map(_batch_line, _lines(body))
+        _check_number(len(listed))
+        return [BatchLine(" ".join([i.references[0], *i.dates[:1]]), i.also) for i in listed]
 
     async def line(
         self, line: BatchLine, preferences: Preferences, context: RequestContext
@@ -124,7 +207,7 @@ class Resolve:
         text = line.identifier
         try:
             preferences = _with_also(preferences, line.also)
-            query = self._query(text, {}, strict=False)
+            query = self.query(_reference_in(text, self._registry, self._now()))
         except EarlyResponse as early:
             response = early.response
         else:
@@ -143,12 +226,15 @@ class Resolve:
             check_archives(preferences, self._registry)
         return preferences, applied
 
-    def _query(self, text: str, parameters: Mapping[str, str], *, strict: bool) -> Query:
+    def query(
+        self, text: str, parameters: Mapping[str, str] | None = None, *, strict: bool = False
+    ) -> Query:
+        """Return the query for the identifier *text*. Raises EarlyResponse."""
         try:
             reading = parse(text, self._registry, strict=strict)
             document = reading.identifier.document
             if document is not None:
-                raise EarlyResponse(self._document(document, parameters))
+                raise EarlyResponse(self._document(document, parameters or {}))
             return query_for(reading, self._registry)
         except Malformed as complaint:
             raise EarlyResponse(unreadable(complaint, text)) from complaint
@@ -161,6 +247,25 @@ class Resolve:
         query = urlencode(parameters, safe=",")
         location = "?".join(filter(None, (address, query)))
         return Response(303, {"Location": location, "Vary": VARY})
+
+
+def _in_any_archive(query: Query) -> Query:
+    """Return *query* without its archive: a dated URL, of which an extent is meant."""
+    dated = f"duri:{query.at}:{query.original}"
+    return replace(query, archive=None, archive_id=None, identifier=dated, link=None)
+
+
+def _reference_in(text: str, registry: Registry, now: datetime) -> str:
+    """Return the only reference in a line of a batch, with its date; else the line itself.
+
+    If another date may be meant, a row could not say so.
+    """
+    try:
+        found = read_pasted(text, registry, now).found
+    except Malformed:
+        return text
+    usable = [each for each in found if each.kind == "reference" and not each.dates.doubt]
+    return usable[0].dated if len(usable) == len(found) == 1 else text
 
 
 def _bad_parameter(rest: str, error: UnknownParameter | BadPreference) -> Response:
@@ -183,12 +288,6 @@ def row(text: str, response: Response) -> bytes:
     return json.dumps({"input": text, "status": response.status, **document}).encode() + b"\n"
 
 
-def _is_strict(prefer: str) -> bool:
-    """Whether the client wants faulty identifiers rejected, not repaired (RFC 7240 4.4)."""
-    items = (item.partition(";")[0].replace(" ", "").lower() for item in prefer.split(","))
-    return "handling=strict" in items
-
-
 def _response_form(parameters: Mapping[str, str], accept: str) -> str:
     """Return one of `RESPONSE_FORMS`. Raises BadPreference."""
     wanted = parameters.get(FORMAT_PARAMETER)
@@ -206,8 +305,8 @@ MOST_BYTES: Final = 1024 * 1024
 MOST_LINES: Final = 1000
 _AT_ONCE: Final = 8
 """Lines of one batch that are resolved at the same time."""
-_STARTS_PER_TURN: Final = 4
-"""Lines of all batches that are started in one iteration of the event loop: some 0.5 ms. With
+_STARTS_PER_TURN: Final = 1
+"""Lines of all batches that are started in one iteration of the event loop: some 0.2 ms. With
 256 batches at once, 2,048 lines were started together, and all other requests waited."""
 _BODY_DEADLINE: Final = 15.0
 _HEADERS: Final = {"Content-Type": "application/x-ndjson"}
@@ -227,7 +326,7 @@ class BatchResolve:
         self, request: ClientRequest, body: bytes
     ) -> Response | StreamingResponse:
         """Resolve the lines of *body* a few at a time; rows come in the order of completion."""
-        lines = list(_lines(body))
+        lines = self._resolve.lines(body, request.header("Content-Type") or "")
         try:
             parameters = _of_batch(request.rest.removeprefix("?"))
             preferences, _ = self._resolve.preferences(request, parameters)
@@ -236,11 +335,14 @@ class BatchResolve:
         if preferences.also:
             detail = "also belongs to one identifier: write it into its line, as JSON"
             return problem(400, "bad-parameter", detail, parameter=ALSO)
+        if preferences.verify == "page":
+            detail = "verify=page is for one identifier: the parts of a page cost many requests"
+            return problem(400, "bad-parameter", detail, parameter="verify")
         rows = self._rows(lines, preferences, request.context)
         return StreamingResponse(200, _HEADERS, rows)
 
     async def _rows(
-        self, lines: list[BatchLine], preferences: Preferences, context: RequestContext
+        self, lines: Iterable[BatchLine], preferences: Preferences, context: RequestContext
     ) -> AsyncGenerator[bytes, None]:
         """Yield rows as they are ready; no line is started while the client reads nothing."""
         loop, remaining = asyncio.get_running_loop(), iter(lines)
@@ -278,18 +380,22 @@ def _of_batch(query: str) -> Mapping[str, str]:
     return parameters
 
 
-def _lines(body: bytes) -> Iterator[BatchLine]:
-    """Yield the lines: plain, JSON strings, or objects with ``identifier`` and ``also``."""
+def _lines(body: bytes) -> list[str]:
+    """Return the lines that are not empty. Raises EarlyResponse if there are too many."""
     text = body.decode(errors="surrogateescape")
     lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) > MOST_LINES:
+    _check_number(len(lines))
+    return lines
+
+
+def _check_number(identifiers: int) -> None:
+    if identifiers > MOST_LINES:
         detail = f"a batch may have {MOST_LINES} identifiers; send the rest in another request"
         raise EarlyResponse(problem(413, "too-large", detail))
-    for line in lines:
-        yield _batch_line(line)
 
 
 def _batch_line(line: str) -> BatchLine:
+    """Read a line: plain, a JSON string, or an object with ``identifier`` and ``also``."""
     if line[0] not in '"{':
         return BatchLine(line.strip())
     try:
@@ -307,99 +413,3 @@ def _texts(value: object) -> tuple[str, ...]:
     """Return the texts in a JSON string or list."""
     values = value if isinstance(value, list) else [value]
     return tuple(text for text in values if isinstance(text, str) and text.strip())
-
-
-_NAMES: Final = ("archivestring", "pwid")
-_MOST_PARAMETERS: Final = 20
-_BLANKS: Final = compiled(r"(?:\+|%20)*+")
-_ENCODED: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+%3[Aa]")
-_EXAMPLE: Final = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk"
-
-
-class _PwidQuery(NamedTuple):
-    identifier: str
-    parameters: tuple[str, ...]
-    """Our own parameters as written: ``wait=3``."""
-
-
-class PwidResolver:
-    """Answers ``/pwid?archiveString=`` and ``/resolve?pwid=``; both accept both names."""
-
-    def __init__(self, resolve: Resolve) -> None:
-        self._resolve = resolve
-
-    async def __call__(self, request: ClientRequest) -> Response:
-        """Answer as `Resolve` does."""
-        try:
-            query = _pwid_query(request.rest.partition("?")[2])
-        except UnknownParameter as error:
-            detail = f"{error}; if it belongs to the URL, percent-encode the PWID"
-            response = problem(400, "bad-parameter", detail, parameter=error.name)
-            raise EarlyResponse(response) from error
-        if query is None:
-            detail = f"write /pwid?archiveString={_EXAMPLE} or /resolve?pwid={_EXAMPLE}"
-            raise EarlyResponse(problem(400, "bad-parameter", detail))
-        mark = "?" if query.parameters else ""
-        # An encoded identifier stays so: `Resolve` decodes it after removing the parameters.
-        rest = query.identifier + mark + "&".join(query.parameters)
-        return await self._resolve(request._replace(rest=rest))
-
-
-def _pwid_query(query: str) -> _PwidQuery | None:
-    """Return the PWID in *query* and our parameters around it.
-
-    Others, such as the button of a form, are ignored. Raises UnknownParameter for those that
-    are misspelled.
-    """
-    before: list[str] = []
-    for _ in range(_MOST_PARAMETERS):
-        name, equals, value = query.partition("=")
-        if equals and name.lower() in _NAMES:
-            identifier, after = _without_own(_stripped(value))
-            return _PwidQuery(identifier, (*before, *after)) if identifier else None
-        pair, separator, query = query.partition("&")
-        if not separator:
-            break
-        before += _own([pair])
-    return None
-
-
-def _stripped(value: str) -> str:
-    """Remove encoded spaces around a PWID, which come from a form with a pasted PWID."""
-    blanks = _BLANKS.match(value)
-    text = value[blanks.end() :] if blanks else value
-    while text.endswith("%20"):
-        text = text[:-3]
-    return text.rstrip("+") if _ENCODED.match(text) else text
-
-
-def _without_own(value: str) -> tuple[str, list[str]]:
-    """Return *value* without our parameters at its end, and these parameters in order."""
-    if _ENCODED.match(value):
-        value, _, rest = value.partition("&")
-        return _stripped(value), _own(rest.split("&"))
-    own: list[str] = []
-    while len(own) < _MOST_PARAMETERS:
-        before, separator, pair = value.rpartition("&")
-        if not (separator and _is_own(pair)):
-            break
-        own.insert(0, pair)
-        value = before
-    if own:
-        # Beside ours, a misspelled one is not part of the URL of the PWID.
-        _own(value.split("&")[1:])
-    return value, own
-
-
-def _own(pairs: Sequence[str]) -> list[str]:
-    """Return our parameters among *pairs*. Raises UnknownParameter for a misspelled one."""
-    for pair in pairs:
-        name = pair.partition("=")[0]
-        if not _is_own(pair) and near_parameter(name):
-            raise UnknownParameter(name)
-    return [pair for pair in pairs if _is_own(pair)]
-
-
-def _is_own(pair: str) -> bool:
-    name, equals, _ = pair.partition("=")
-    return bool(equals) and name in OWN_PARAMETERS

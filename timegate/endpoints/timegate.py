@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from archives.diagnostics import Diagnosis, Malformed
-from archives.formats.httpdate import read_http_date
+from archives.formats.httpdate import read_http_date, read_instant
 from archives.moment import Moment
 from archives.uri import check_text
 from timegate.endpoints import REDIRECT, PathDescription
 from timegate.identifiers.url import read_url
 from timegate.resolution.model import Preferences
 from timegate.resolution.neighbours import Neighbours
-from timegate.resolution.preferences import ALSO, BadPreference, preferences_from
+from timegate.resolution.preferences import ALSO, BadPreference, preferences_from, prefers
 from timegate.resolution.query import query_for_url
 from timegate.responses.answers import Answers
 from timegate.responses.model import (
@@ -33,6 +33,9 @@ PATHS: Final = {
         "A Memento TimeGate", ("url", "Accept-Datetime", ALSO, "Prefer"), REDIRECT
     ),
 }
+LENIENT: Final = "handling=lenient"
+"""The preference with which ``Accept-Datetime`` may state a fraction of a second."""
+_SECOND: Final = 14
 _SCHEMES: Final = ("http://", "https://")
 
 
@@ -77,6 +80,8 @@ class TimeGateEndpoint:
             return Response(response.status, {**response.headers, "Vary": VARY}, response.body)
         try:
             at = accept_datetime(request)
+            if at is not None and len(at.digits) > _SECOND:
+                applied = (*applied, LENIENT)
         except Malformed as complaint:
             links = self._answers.links(query_for_url(original, None))
             return bad_accept_datetime(complaint, {"Vary": VARY, "Link": links})
@@ -84,20 +89,26 @@ class TimeGateEndpoint:
         resolution = await self._answers.resolve(query, preferences, request.context)
         if resolution.lacks_neighbours:
             resolution = await self._neighbours.filled_in(resolution, request.context)
-        return self._answers.redirect(resolution, applied, vary=VARY)
+        return self._answers.negotiated(resolution, applied, vary=VARY)
 
 
 def accept_datetime(request: ClientRequest) -> Moment | None:
     """Return the requested time; None if there is none (M-14). Raises Malformed.
 
     A repeated field is rejected: which one counts would be a guess (M-12). An empty field
-    counts as missing: see decision 6.
+    counts as missing: see decision 6. With ``Prefer: handling=lenient`` it may be an instant
+    with a fraction of a second (T-10).
     """
     value = request.header("Accept-Datetime")
     if value is None or not value.strip():
         return None
     if "accept-datetime" in request.repeated:
         raise Malformed("bad-accept-datetime", "Accept-Datetime is repeated", 0)
+    prefer = request.header("Prefer")
+    if prefer is not None and prefers(prefer, LENIENT):
+        instant = read_instant(value)
+        if instant is not None:
+            return instant
     return read_http_date(value, Diagnosis())
 
 

@@ -16,6 +16,9 @@ from timegate.responses.timemap import TimeMapResponses
 from timegate.timemaps import FORMATS
 
 PATHS: Final = {
+    "/timemap/html/{url}": PathDescription(
+        "All captures for people: by year, day and archive, with filters", ("url", "Prefer")
+    ),
     "/timemap/{format}/{url}": PathDescription(
         "The lists of all archives, merged", ("format", "url", "Prefer")
     ),
@@ -32,18 +35,24 @@ class TimeMapEndpoint:
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send the TimeMap, or return the problem."""
-        name, _, text = request.rest.partition("/")
-        if name not in FORMATS or not text:
-            raise EarlyResponse(_no_such_format())
+        name, text = timemap_target(request)
         preferences, applied = request.preferences
         return await self._timemaps.respond(
             name,
-            identifier_in(_first_page(text)),
+            text,
             preferences,
             request.context,
             applied=applied,
             accept=request.header("Accept") or "",
         )
+
+
+def timemap_target(request: ClientRequest) -> tuple[str, str]:
+    """Return the format and the URL or identifier of a request. Raises EarlyResponse."""
+    name, _, text = request.rest.partition("/")
+    if name not in FORMATS or not text:
+        raise EarlyResponse(_no_such_format())
+    return name, identifier_in(_first_page(text))
 
 
 def _first_page(text: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
+from urllib.parse import quote, urlencode
 
 import msgspec
 
@@ -24,6 +25,8 @@ from timegate.endpoints import REDIRECT, PathDescription
 from timegate.endpoints.resolve import MOST_BYTES, MOST_LINES
 from timegate.identifiers.url import read_url
 from timegate.observability.logs import Unforeseen
+from timegate.pages.answer_pages import AnswerPages
+from timegate.pages.rendering import wants_page
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Preferences, Query, Resolution
 from timegate.resolution.preferences import (
@@ -33,7 +36,7 @@ from timegate.resolution.preferences import (
     preferences_from,
 )
 from timegate.resolution.query import query_for_url
-from timegate.responses.answers import Answers
+from timegate.responses.answers import VARY_PAGE, Answers
 from timegate.responses.model import (
     ClientRequest,
     EarlyResponse,
@@ -43,6 +46,7 @@ from timegate.responses.model import (
     identifier_in,
 )
 from timegate.responses.problems import problem, unreadable
+from timegate.responses.replay_addresses import ReplayPlace
 from timegate.timemaps import FORMATS
 from timegate.verdict import header_safe, location
 
@@ -74,11 +78,18 @@ class WaybackEndpoint:
         answers: Answers,
         timegate: Callable[[ClientRequest], Awaitable[Response]],
         raw: Handler,
+        pages: AnswerPages | None = None,
+        own: frozenset[str] = frozenset(),
     ) -> None:
-        """*raw* answers ``{stamp}/{url}`` with the bytes of the memento."""
+        """*raw* answers ``{stamp}/{url}`` with the bytes of the memento.
+
+        *pages* are for browsers; pages of the collections in *own* are shown by `/view/`.
+        """
         self._answers = answers
         self._timegate = timegate
         self._raw = raw
+        self._pages = pages
+        self._own = own
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Redirect to the best memento or to the list of all, or send the bytes of one."""
@@ -86,7 +97,7 @@ class WaybackEndpoint:
         if request.rest.startswith("timemap/"):
             return self._list(request.rest.removeprefix("timemap/"))
         if slash and _SPAN.fullmatch(token.replace("%2A", "*").replace("%2a", "*")):
-            return self._redirect(f"timemap/link/{target}")
+            return self._span(request, token, target)
         stamp = read_stamp("", token) if slash else None
         if stamp is None:
             # Without a stamp this is the Wayback Machine's TimeGate.
@@ -95,12 +106,45 @@ class WaybackEndpoint:
             return await self._raw(request._replace(rest=f"{stamp.digits}/{target}"))
         query = _dated(stamp, request.rest, identifier_in(target))
         preferences, applied = request.preferences
-        resolution = await self._answers.resolve(query, preferences, request.context)
-        return self._answers.redirect(resolution, applied, vary=VARY)
+        if self._pages is None or stamp.modifier or not wants_page(request.header("Accept")):
+            resolution = await self._answers.resolve(query, preferences, request.context)
+            return self._answers.redirect(resolution, applied, vary=VARY_PAGE)
+        # A person is led to a page that is there.
+        checked = replace(preferences, verify=preferences.verify or "head")
+        resolution = await self._answers.resolve(query, checked, request.context)
+        return self._for_people(self._pages, request, resolution, stamp)
+
+    def _for_people(
+        self, pages: AnswerPages, request: ClientRequest, resolution: Resolution, stamp: Stamp
+    ) -> Response:
+        """Lead to the page; where it is not what was requested, say so first."""
+        _, applied = request.preferences
+        response = pages.redirect_or_page(
+            resolution, request.context, applied, vary=VARY_PAGE, always=False
+        )
+        memento = resolution.memento
+        if response.status != 302 or memento is None or memento.archive not in self._own:
+            return response
+        view = ReplayPlace(stamp.digits, memento.original).path("view")
+        location = f"{self._answers.base_url.rstrip('/')}{view}"
+        return replace(response, headers={**response.headers, "Location": location})
+
+    def _span(self, request: ClientRequest, token: str, target: str) -> Response:
+        """Redirect to the list: for people, to the page of the captures of the span."""
+        if not wants_page(request.header("Accept")):
+            response = self._redirect(f"timemap/link/{target}")
+        elif token[0] == "*" or token[0] == "%":
+            response = self._redirect(f"timemap/html/{target}")
+        else:
+            first, _, last = token.replace("%2A", "*").replace("%2a", "*")[:-1].partition("-")
+            span = urlencode({"from": first, "to": last or first})
+            encoded = quote(identifier_in(target), safe="", errors="surrogateescape")
+            response = self._redirect(f"timemap/html/{encoded}?{span}")
+        return replace(response, headers={**response.headers, "Vary": "accept"})
 
     def _list(self, rest: str) -> Response:
         name, _, target = rest.partition("/")
-        if name in FORMATS and target:
+        if name in (*FORMATS, "html") and target:
             return self._redirect(f"timemap/{name}/{target}")
         if rest.startswith("cdx?"):
             return self._redirect(f"cdx/search/{rest}")

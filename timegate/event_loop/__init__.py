@@ -18,20 +18,26 @@ class FairTurns:
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._turning = False
 
-    async def enter(self) -> None:
-        """Return when the job may start: at once, if there are few."""
-        loop = asyncio.get_running_loop()
+    def enter_now(self) -> bool:
+        """Return whether the job may start at once; if not, it must `enter`."""
         if not self._turning:
             self._turning = True
-            loop.call_soon(self._turn)
-        if self._left:
-            self._left -= 1
+            loop = asyncio.get_running_loop()
+            loop.call_soon(self._turn, loop)
+        if not self._left:
+            return False
+        self._left -= 1
+        return True
+
+    async def enter(self) -> None:
+        """Return when the job may start: at once, if there are few."""
+        if self.enter_now():
             return
-        turn: asyncio.Future[None] = loop.create_future()
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         await turn
 
-    def _turn(self) -> None:
+    def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
         self._left = self._per_turn
         while self._left and self._waiting:
             turn = self._waiting.popleft()
@@ -41,7 +47,7 @@ class FairTurns:
                 self._left -= 1
         self._turning = self._left < self._per_turn
         if self._turning:
-            asyncio.get_running_loop().call_soon(self._turn)
+            loop.call_soon(self._turn, loop)
 
 
 async def end(tasks: "Collection[asyncio.Task[object]]") -> None:

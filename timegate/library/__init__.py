@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from archives.errors import ArchiveError
 from archives.model import Memento
 from archives.moment import Moment, whole_second
 from archives.registry import load_known
@@ -21,10 +22,12 @@ from timegate.citations import citation, copy_behind
 from timegate.config import BadConfig, Config, check_contact, load_config
 from timegate.core import Core
 from timegate.identifiers import parse as parse_identifier
+from timegate.parts.composite import PartLimits, PartsSummary
 from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import Query, Resolution
 from timegate.resolution.preferences import preferences_from
 from timegate.resolution.query import query_for
+from timegate.responses.parts import part_document, pwids
 from timegate.responses.report import referred, report
 from timegate.text.times import read_time
 from timegate.timemaps import MergeDeadlines
@@ -36,6 +39,7 @@ __all__ = [
     "CitedCopy",
     "Gate",
     "Memento",
+    "PageWithParts",
     "ParsedReference",
     "ResolvedReference",
     "cite",
@@ -83,6 +87,20 @@ class CaptureList:
     """Archives whose captures may be missing, and why."""
     truncated: bool
     """Whether there are more captures than were wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageWithParts:
+    """A page, and the captures of what it embeds near its own time."""
+
+    page: ResolvedReference
+    """The page; its verdict has the members on parts."""
+    pwids: tuple[str, ...]
+    """The PWID of the page, then those of the parts that were found."""
+    parts: tuple[Mapping[str, object], ...]
+    """Every part, as the server returns it in the JSON of ``/parts/``."""
+    unread: tuple[str, ...]
+    """Why there may be more parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +171,33 @@ class Gate:
         query = self._query(reference, at)
         resolution = await self._core.resolver.resolve(query, preferences, UNLIMITED)
         return self._resolved(resolution)
+
+    async def parts(
+        self, reference: str, *, at: str | datetime | None = None, requests: int | None = None
+    ) -> PageWithParts:
+        """Return what the page of *reference* embeds, with at most *requests* to archives.
+
+        Without a page, or if its bytes cannot be read, there are no parts, and the words of
+        the page say why. Raises ValueError if *reference* cannot be read.
+        """
+        core, query = self._core, self._query(reference, at)
+        preferences, _ = preferences_from({"verify": "head"}, None, None)
+        resolution = await core.resolver.resolve(query, preferences, UNLIMITED)
+        if resolution.memento is None:
+            return PageWithParts(self._resolved(resolution), (), (), ())
+        limits = PartLimits() if requests is None else PartLimits(requests=requests)
+        try:
+            found = await core.parts_of(resolution.memento, UNLIMITED, limits)
+        except ArchiveError as error:
+            failure = PartsSummary(failure=f"{error.archive} {error.why}")
+            page = self._resolved(replace(resolution, parts=failure))
+            return PageWithParts(page, (), (), (page.words,))
+        return PageWithParts(
+            page=self._resolved(replace(resolution, parts=found.summary)),
+            pwids=tuple(pwids(found, core.registry)),
+            parts=tuple(part_document(part, core.registry) for part in found.parts),
+            unread=found.unread,
+        )
 
     async def timemap(self, reference: str, *, limit: int = MOST_CAPTURES) -> CaptureList:
         """Return all captures of *reference* that the archives list, at most *limit*.

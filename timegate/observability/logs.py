@@ -21,6 +21,7 @@ from hashlib import blake2b
 from secrets import token_bytes
 from typing import Final, NamedTuple, TextIO
 
+from archives.errors import ReportInterval
 from timegate.access.networks import neighbourhood
 from timegate.config.schema import LogSection
 from timegate.text import escaped, masked
@@ -292,9 +293,9 @@ class LogCounter:
         self._quiet_until = float("-inf")
         self._counts: Counter[str] = Counter()
 
-    def __call__(self, reason: str) -> None:
-        """Count one event; the first is logged at once, the others once a minute."""
-        self._counts[reason] += 1
+    def __call__(self, reason: str, times: int = 1) -> None:
+        """Count an event; the first is logged at once, the others once a minute."""
+        self._counts[reason] += times
         now = self._clock()
         if now >= self._quiet_until:
             self._quiet_until = now + _BETWEEN_LINES
@@ -307,16 +308,11 @@ class Unforeseen:
 
     def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._name = name
-        self._clock = clock
-        self._quiet_until: dict[str, float] = {}
-        self._counts: Counter[str] = Counter()
+        self._interval = ReportInterval(clock)
 
     def __call__(self, subject: str, error: Exception) -> None:
         """Count *error*, and log its traceback if none was logged in the last minute."""
-        self._counts[subject] += 1
-        now = self._clock()
-        if now < self._quiet_until.get(subject, now):
-            return
-        self._quiet_until[subject] = now + _BETWEEN_LINES
-        fields = {"id": subject, "times": self._counts.pop(subject)}
-        EVENTS.error(self._name, exc_info=error, extra={_FIELDS: fields})
+        times = self._interval.count(subject)
+        if times:
+            fields = {"id": subject, "times": times}
+            EVENTS.error(self._name, exc_info=error, extra={_FIELDS: fields})

@@ -34,7 +34,11 @@ class Metrics:
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
         # Looking up a counter by its labels costs more than counting.
-        self._bound: dict[tuple[str, str | int], Callable[[], None]] = {}
+        self._bound: dict[tuple[str, str | int], Callable[..., None]] = {}
+        self._asked: dict[
+            tuple[str, type[object]], tuple[Callable[[], None], Callable[[float], None]]
+        ] = {}
+        """What counts an answer and its time, by archive and type of outcome."""
         self._observing: dict[tuple[str, str], Callable[[float], None]] = {}
         self._archives: set[str] = set()
         self._answers = self._counter(
@@ -51,6 +55,12 @@ class Metrics:
             "Unforeseen exceptions while an archive was queried or its reply was read",
             "archive",
         )
+        self._foreign = self._counter(
+            "timegate_archive_refused_addresses_total",
+            "Addresses that an archive stated and that are not its own, by reason",
+            "archive",
+            "reason",
+        )
         self._repeats = self._counter(
             "timegate_archive_repeated_questions_total",
             "Empty answers that were requested once more, because the archive held the page",
@@ -63,6 +73,10 @@ class Metrics:
             "timegate_cache_answers_total",
             "Answers of archives from the cache, or not",
             "outcome",
+        )
+        self._dropped_writes = self._counter(
+            "timegate_cache_writes_dropped_total",
+            "Values that could not be written to the cache",
         )
         self._seconds = {
             "archive": self._histogram(
@@ -116,6 +130,8 @@ class Metrics:
         self._read: Reading = dict
         self._standings: Callable[[], Mapping[str, str]] = dict
         self._read_canaries: Callable[[], Mapping[tuple[str, str], str]] = dict
+        self._read_dropped: Callable[[], int] = int
+        self._counted_dropped = 0
 
     def watch(self, read: Reading) -> None:
         """Take gauges from *read*."""
@@ -130,6 +146,17 @@ class Metrics:
         self._published_canaries |= self._read_canaries().keys()
         self._read_canaries = standings
 
+    def watch_cache(self, dropped: Callable[[], int]) -> None:
+        """Take the number of values that were not written to the cache from *dropped*."""
+        self._count_dropped()
+        self._read_dropped = dropped
+        self._counted_dropped = dropped()
+
+    def _count_dropped(self) -> None:
+        dropped = self._read_dropped()
+        self._dropped_writes.inc(max(dropped - self._counted_dropped, 0))
+        self._counted_dropped = dropped
+
     def answered(self, route: str, status: int, seconds: float) -> None:
         """Count a response of this server."""
         key = (route, status)
@@ -141,18 +168,27 @@ class Metrics:
 
     def asked(self, attempt: Attempt) -> None:
         """Count an answer of an archive."""
-        outcome = _outcome(attempt)
-        archive = self._named(attempt.archive)
-        key = (archive, outcome)
-        count = self._bound.get(key)
-        if count is None:
-            count = self._bound[key] = self._questions.labels(*key).inc
+        key = (attempt.archive, type(attempt.outcome))
+        counted = self._asked.get(key)
+        if counted is None:
+            archive = self._named(attempt.archive)
+            counted = (
+                self._questions.labels(archive, _outcome(attempt)).inc,
+                self._seconds["archive"].labels(archive).observe,
+            )
+            if archive != _OTHER:
+                self._asked[key] = counted
+        count, observe = counted
         count()
-        self._timed("archive", archive, attempt.seconds)
+        observe(attempt.seconds)
 
     def broke(self, archive: str) -> None:
         """Count an unforeseen exception while *archive* was asked."""
         self._internal.labels(self._named(archive)).inc()
+
+    def refused_addresses(self, archive: str, reason: str, times: int) -> None:
+        """Count addresses that *archive* stated and that are not its own."""
+        self._foreign.labels(self._named(archive), reason).inc(times)
 
     def repeated(self, archive: str) -> None:
         """Count an empty answer of *archive* that was asked for once more."""
@@ -164,12 +200,17 @@ class Metrics:
 
     def resolved(self, resolution: Resolution) -> None:
         """Count which answers came from the cache."""
-        for attempt in resolution.attempts:
-            key = ("cache", "miss" if attempt.age is None else "hit")
-            count = self._bound.get(key)
-            if count is None:
-                count = self._bound[key] = self._recalls.labels(key[1]).inc
-            count()
+        misses = sum(attempt.age is None for attempt in resolution.attempts)
+        hits = len(resolution.attempts) - misses
+        for outcome, number in (("miss", misses), ("hit", hits)):
+            if number:
+                self._recalled(outcome)(number)
+
+    def _recalled(self, outcome: str) -> Callable[[float], None]:
+        count = self._bound.get(("cache", outcome))
+        if count is None:
+            count = self._bound["cache", outcome] = self._recalls.labels(outcome).inc
+        return count
 
     def refresh(self) -> None:
         """Update the gauges: requests under way, states of breakers and canaries."""
@@ -180,6 +221,7 @@ class Metrics:
                 for state in _STATES:
                     self._breakers.labels(archive, state).set(float(state == standing))
         self._refresh_canaries(self._read_canaries())
+        self._count_dropped()
 
     @asynccontextmanager
     async def refreshed(self, every: float = _REFRESH_INTERVAL) -> AsyncIterator[None]:

@@ -14,7 +14,7 @@ from typing import Final
 from archives.errors import ArchiveError
 from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import Moment
-from archives.source import Source
+from archives.source import Source, WantedCaptures
 
 Mark = Callable[[str, str | int], None]
 """Sets an attribute of a span: name and value."""
@@ -87,11 +87,12 @@ class TracedSource:
             return found
 
     async def mementos(
-        self, original: str, *, detailed: bool = False
+        self, original: str, *, detailed: bool = False, wanted: WantedCaptures | None = None
     ) -> AsyncGenerator[Sequence[Memento], None]:
         # The span ends with the first batch: one that is open over a yield would become the
         # parent of the spans of the reader.
-        async with aclosing(self._source.mementos(original, detailed=detailed)) as batches:
+        batches = self._source.mementos(original, detailed=detailed, wanted=wanted)
+        async with aclosing(batches):
             first = await self._first(batches)
             if first is not None:
                 yield first

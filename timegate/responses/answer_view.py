@@ -6,37 +6,24 @@ All decisions are made by the verdict; neither this module nor the templates mak
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from typing import Final, NamedTuple
-from urllib.parse import urlencode
+from typing import NamedTuple
+from urllib.parse import quote, urlencode
 
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento
 from archives.moment import Moment, second_of
 from archives.registry import Registry
-from timegate.citations import Copy, Form, reference
+from timegate.citations import NO_DESCRIPTION, Copy, PageDescription, copy_found
+from timegate.citations.forms import LABELS, reference
 from timegate.identifiers.duri import Duri
 from timegate.resolution.model import Attempt, Query, Resolution
 from timegate.resolution.preferences import parameters_of
-from timegate.responses.problems import printable
+from timegate.responses.problems import failure, printable
 from timegate.responses.referral import Referral
 from timegate.responses.report import referred
-from timegate.verdict import Verdict, delivers_raw, header_safe, in_words, location
+from timegate.text import MONTH_NAMES
+from timegate.verdict import Verdict, header_safe, in_words, location
 from timegate.verdict.words import Point, Tone, duration, explained, grade
-
-_CITATIONS: Final[tuple[tuple[Form, str], ...]] = (
-    ("pwid", "PWID"),
-    ("duri", "duri"),
-    ("link", "Archive link"),
-    ("robust-link", "Robust Link"),
-    ("cs1", "Wikipedia"),
-    ("bibtex", "BibTeX"),
-    ("csl", "CSL-JSON"),
-    ("iso690", "ISO 690"),
-)
-_MONTHS: Final = (
-    *("January", "February", "March", "April", "May", "June", "July"),
-    *("August", "September", "October", "November", "December"),
-)
 
 
 class CopyView(NamedTuple):
@@ -76,6 +63,8 @@ class CitationView(NamedTuple):
 class AnswerView:
     """The view of one resolution."""
 
+    match: str
+    """The ``match`` of the header ``Memento-Precision``."""
     tone: Tone
     headline: str
     words: str
@@ -86,6 +75,8 @@ class AnswerView:
     points: tuple[Point, ...]
     others: tuple[CopyView, ...]
     outcomes: tuple[ArchiveOutcome, ...]
+    unanswered: tuple[tuple[str, str], ...]
+    """Why archives gave no answer, each reason once, and their names."""
     citations: tuple[CitationView, ...]
     target: str
     """The URL under which archives hold the page, as the end of our own addresses."""
@@ -100,6 +91,12 @@ class AnswerView:
     """The unchecked link to the archive that the reference names."""
     next_step: str = ""
     """What the user can do if there is no copy."""
+    described: PageDescription = NO_DESCRIPTION
+    """What the reference says of the page, for citations."""
+    captures: str = ""
+    """The path of the list of all captures, at the year of the copy."""
+    is_offline: bool = False
+    """Whether this server seems to have no network, so that no archive need be named."""
 
     def without_copy(self, title: str, detail: str, next_step: str) -> "AnswerView":
         """Return the view with the reason why there is no copy."""
@@ -107,26 +104,41 @@ class AnswerView:
 
 
 def answer_view(
-    resolution: Resolution, verdict: Verdict, registry: Registry, today: date | None = None
+    resolution: Resolution,
+    verdict: Verdict,
+    registry: Registry,
+    today: date | None = None,
+    described: PageDescription = NO_DESCRIPTION,
 ) -> AnswerView:
-    """Return the view of *resolution*."""
+    """Return the view of *resolution*, with what the reference says of the page."""
+    viewed = today or datetime.now(UTC).date()
     query = resolution.query
     graded = grade(verdict, resolution.preferences.status)
     tone = graded.tone
     unchecked = referred(resolution, registry)
     if resolution.memento is None and resolution.unqueried and unchecked and unchecked.uri:
         tone = "fair"  # Nothing is known to be missing, and there is a link to open.
+    lacking = None if resolution.memento else failure(resolution, registry)
+    outcomes = tuple(archive_outcomes(resolution.attempts, resolution.unanswered, registry))
     return AnswerView(
+        match=verdict.match.value,
         tone=tone,
-        headline=graded.headline,
-        words=in_words(verdict),
+        headline=graded.headline if lacking is None else lacking.title,
+        words=in_words(verdict) if lacking is None else lacking.detail,
+        next_step="" if lacking is None else lacking.next_step,
+        is_offline=lacking is not None and lacking.kind == "no-network",
         original=query.original,
         asked="the newest copy" if query.at is None else spoken(query.at),
         copy=_chosen(resolution, registry),
         points=tuple(explained(verdict)),
         others=tuple(_others(resolution, registry)),
-        outcomes=tuple(archive_outcomes(resolution.attempts, resolution.unanswered, registry)),
-        citations=tuple(_citations(resolution, registry, today or datetime.now(UTC).date())),
+        outcomes=outcomes,
+        unanswered=tuple(by_explanation([o for o in outcomes if o.outcome == "unknown"])),
+        citations=tuple(
+            citation_views(copy_found(resolution, registry, viewed, described=described))
+        ),
+        described=described,
+        captures=_captures(resolution),
         target=header_safe(_held_as(resolution)),
         stamp="" if query.at is None else query.at.digits[:14],
         start="" if query.at is None else query.at.start,
@@ -135,6 +147,15 @@ def answer_view(
         referral=unchecked,
         parameters=urlencode(parameters_of(resolution.preferences)),
     )
+
+
+def _captures(resolution: Resolution) -> str:
+    """Return the path of the list of captures, whose calendar opens at the year of the copy."""
+    url = _held_as(resolution)
+    moment = resolution.memento.captured if resolution.memento else resolution.query.at
+    if moment is None:
+        return f"/timemap/html/{header_safe(url)}"
+    return f"/timemap/html/{quote(url, safe='')}?year={moment.digits[:4]}#calendar"
 
 
 def _held_as(resolution: Resolution) -> str:
@@ -155,7 +176,7 @@ def spoken(moment: Moment) -> str:
     digits = moment.digits
     if len(digits) == 4:
         return digits
-    day = f"{_MONTHS[int(digits[4:6]) - 1]} {digits[:4]}"
+    day = f"{MONTH_NAMES[int(digits[4:6]) - 1]} {digits[:4]}"
     if len(digits) > 6:
         day = f"{int(digits[6:8])} {day}"
     if len(digits) <= 8:
@@ -226,6 +247,15 @@ def archive_outcomes(
             yield ArchiveOutcome(name_of(archive, registry), "unknown", "no answer in time", "")
 
 
+def by_explanation(outcomes: Sequence[ArchiveOutcome]) -> Iterator[tuple[str, str]]:
+    """Yield each explanation once, with the names of the archives that it concerns."""
+    names: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        names.setdefault(outcome.explanation, []).append(outcome.name)
+    for explanation, named in names.items():
+        yield explanation, ", ".join(named)
+
+
 def _outcome(attempt: Attempt) -> tuple[str, str]:
     outcome = attempt.outcome
     if outcome is None:
@@ -237,23 +267,11 @@ def _outcome(attempt: Attempt) -> tuple[str, str]:
     return "found", printable(f"{found}, in doubt: {doubts}" if doubts else found)
 
 
-def _citations(
-    resolution: Resolution, registry: Registry, today: date
-) -> Iterator[CitationView]:
-    memento = resolution.memento
-    if memento is None:
+def citation_views(copy: Copy | None) -> Iterator[CitationView]:
+    """Yield the citations of *copy* in all forms that can express it."""
+    if copy is None:
         return
-    entry = registry.by_id(memento.archive)
-    copy = Copy(
-        uri=location(resolution, registry) or memento.uri,
-        original=memento.original,
-        captured=memento.captured,
-        archive=name_of(memento.archive, registry),
-        archive_id=entry.pwid[0] if entry and entry.pwid else None,
-        raw=delivers_raw(resolution.query, memento, entry),
-        viewed=today,
-    )
-    for form, label in _CITATIONS:
+    for form, label in LABELS.items():
         text = reference(form, copy)
         if text is not None:
             yield CitationView(form, label, text)

@@ -8,14 +8,28 @@ from typing import Final
 
 import msgspec
 
+from archives.diagnostics import Diagnosis, Malformed
+from archives.formats.httpdate import read_http_date
+from archives.model import ArchiveEntry, Memento
 from archives.registry import Registry
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Preferences, Query, Resolution, Resolves
+from timegate.resolution.settled import Steady
 from timegate.responses.model import Response
 from timegate.responses.problems import nothing_found, precision_unmet, problem
 from timegate.responses.referral import named_archive
-from timegate.responses.report import links, referred, report, summary
-from timegate.verdict import Verdict, header, in_words, location, satisfies
+from timegate.responses.report import links, member_json, referred, report, summary
+from timegate.verdict import (
+    Verdict,
+    around_time,
+    asked_at,
+    basis_of,
+    header,
+    in_words,
+    location,
+    satisfies,
+    written,
+)
 from timegate.verdict import verdict as verdict_on
 
 _KEEP: Final = 60.0
@@ -23,6 +37,60 @@ _KEEP: Final = 60.0
 _CACHE_CONTROL: Final = "max-age=60"
 VARY_PAGE: Final = "accept, prefer"
 """The ``Vary`` of pages for people."""
+_FOUND: Final = 302
+_PRECISION: Final = "Memento-Precision"
+_encoded: Final = msgspec.json.Encoder().encode
+
+
+class SettledRedirect:
+    """A redirect of a TimeGate for any time in a range: only the member ``time`` differs.
+
+    It takes a tenth of the time of a resolution from the cache.
+    """
+
+    __slots__ = ("_body", "_bounds", "_entry", "_memento", "_precision", "_response", "keep")
+
+    def __init__(
+        self,
+        response: Response,
+        verdict: Verdict,
+        steady: Steady,
+        memento: Memento,
+        entry: ArchiveEntry | None,
+    ) -> None:
+        self.keep = min(response.keep, steady.seconds)
+        self._response = response
+        self._bounds = steady.times.bounds
+        self._memento = memento
+        self._entry = entry
+        self._precision = around_time(verdict)
+        # Only members have an unescaped quotation mark before their names.
+        time = b'"time":' + _encoded(member_json(verdict.time))
+        before, _, behind = response.body.partition(time)
+        self._body = before + b'"time":', behind
+
+    @property
+    def size(self) -> int:
+        """Octets that it takes."""
+        fields = sum(len(name) + len(text) for name, text in self._response.headers.items())
+        return 2 * (fields + len(self._response.body))
+
+    def at(self, accept_datetime: str) -> Response | None:
+        """Return the redirect for this ``Accept-Datetime``; None if it is not in the range."""
+        try:
+            at = read_http_date(accept_datetime, Diagnosis())
+        except Malformed:
+            return None
+        after, before = self._bounds
+        if not after < at.digits < before or not at.fits_http_date:
+            return None
+        time = asked_at(at, self._memento, self._entry, basis_of(self._memento))
+        around, body = self._precision, self._body
+        headers = {
+            **self._response.headers,
+            _PRECISION: f"{around[0]}{written('time', time)}{around[1]}",
+        }
+        return Response(_FOUND, headers, body[0] + _encoded(member_json(time)) + body[1])
 
 
 class Answers:
@@ -53,13 +121,30 @@ class Answers:
     ) -> Response:
         """Return a redirect to the memento with its verdict (M-10), or the problem."""
         verdict = verdict_on(resolution, self._registry)
+        return self._redirect(resolution, verdict, applied, vary)
+
+    def negotiated(
+        self, resolution: Resolution, applied: Sequence[str] = (), *, vary: str
+    ) -> Response:
+        """Return the redirect for an ``Accept-Datetime``, which may hold for other times."""
+        verdict = verdict_on(resolution, self._registry)
+        response = self._redirect(resolution, verdict, applied, vary)
+        steady, memento = resolution.settled, resolution.memento
+        if steady is not None and memento is not None and response.keep:
+            entry = self._registry.by_id(memento.archive)
+            response.mark_settled(SettledRedirect(response, verdict, steady, memento, entry))
+        return response
+
+    def _redirect(
+        self, resolution: Resolution, verdict: Verdict, applied: Sequence[str], vary: str
+    ) -> Response:
         unmet = self._unmet(resolution, verdict, applied, vary)
         if unmet is not None or resolution.memento is None:
             return unmet or self._not_found(resolution, verdict, vary)
         headers = self.headers(resolution, verdict, applied, vary)
         headers["Location"] = location(resolution, self._registry) or resolution.memento.uri
-        body = msgspec.json.encode(summary(resolution, verdict, self._registry))
-        return Response(302, headers, body, self._lifetime(resolution))
+        body = _encoded(summary(resolution, verdict, self._registry))
+        return Response(_FOUND, headers, body, self._lifetime(resolution))
 
     def described(
         self, resolution: Resolution, applied: Sequence[str] = (), *, vary: str
@@ -84,7 +169,7 @@ class Answers:
     def _lifetime(self, resolution: Resolution) -> float:
         """Return the seconds for which the same request may get the same response."""
         archives = {attempt.archive for attempt in resolution.attempts}
-        return _KEEP if resolution.complete and not archives & self._changing else 0.0
+        return _KEEP if _is_complete(resolution) and not archives & self._changing else 0.0
 
     def headers(
         self, resolution: Resolution, verdict: Verdict, applied: Sequence[str], vary: str
@@ -98,9 +183,9 @@ class Answers:
                 self._registry,
                 referred(resolution, self._registry),
             ),
-            "Memento-Precision": header(verdict),
+            _PRECISION: header(verdict),
             "Content-Type": "application/json",
-            "Cache-Control": _CACHE_CONTROL if resolution.complete else "no-cache",
+            "Cache-Control": _CACHE_CONTROL if _is_complete(resolution) else "no-cache",
         }
         if applied:
             headers["Preference-Applied"] = ", ".join(applied)
@@ -144,8 +229,13 @@ class Answers:
                 self.base_url,
                 unchecked=referred(resolution, self._registry),
             ),
-            "Memento-Precision": header(verdict),
+            _PRECISION: header(verdict),
         }
+
+
+def _is_complete(resolution: Resolution) -> bool:
+    """Whether every archive has answered, for the page and for its parts."""
+    return resolution.complete and (resolution.parts is None or resolution.parts.is_settled)
 
 
 def _listed(value: object) -> list[object]:

@@ -94,11 +94,15 @@ def is_coded(reply: Reply) -> bool:
 
 def type_headers(stated: str) -> dict[str, str]:
     """Return the archived media type, as a download unless it is passive."""
-    readable = is_clean(stated) and _TYPE.fullmatch(stated)
-    media_type = stated if readable else _OPAQUE
+    media_type = stated if is_media_type(stated) else _OPAQUE
     if _PASSIVE.match(media_type.lower()):
         return {"Content-Type": media_type}
     return {"Content-Type": media_type, "Content-Disposition": "attachment"}
+
+
+def is_media_type(text: str) -> bool:
+    """Whether *text* can be sent as a Content-Type."""
+    return is_clean(text) and _TYPE.fullmatch(text) is not None
 
 
 def is_clean(value: str) -> bool:
@@ -203,6 +207,12 @@ def requested_range(request: ClientRequest, size: int, etag: str | None) -> Byte
     if start >= size:
         raise Unsatisfiable
     return ByteRange(start, end)
+
+
+def etag_of(digest: str | None) -> str | None:
+    """Return the digest of a payload as an ETag; None if it is not known, or not clean."""
+    text = (digest or "").replace(":", "-")
+    return f'"{text}"' if text and is_clean(text) and '"' not in text else None
 
 
 def has_etag(request: ClientRequest, etag: str | None) -> bool:

@@ -60,6 +60,34 @@ class Response:
     body: bytes = b""
     keep: float = 0.0
     """Seconds for which the same request may get this response again."""
+    settled: "SettledResponse | None" = field(
+        default=None, init=False, compare=False, repr=False
+    )
+    """Makes the response to the same request for another time; None if that is not known.
+
+    It is not an argument, so that `replace` does not copy it."""
+
+    def mark_settled(self, settled: "SettledResponse") -> None:
+        """Set `settled`, where the response is made."""
+        object.__setattr__(self, "settled", settled)
+
+
+class SettledResponse(Protocol):
+    """The responses to a request that hold for a range of times."""
+
+    @property
+    def keep(self) -> float:
+        """Seconds for which they hold."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Octets that they take."""
+        ...
+
+    def at(self, accept_datetime: str) -> Response | None:
+        """Return the response for this ``Accept-Datetime``; None if it is not in the range."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +135,26 @@ class PostHandler(Protocol):
     async def __call__(
         self, request: ClientRequest, body: bytes
     ) -> Response | StreamingResponse: ...
+
+
+class WriteHandler(Protocol):
+    """Answers PUT and POST requests below a prefix."""
+
+    @property
+    def body_deadline(self) -> float:
+        """Seconds within which the body has to arrive."""
+        ...
+
+    def largest_body(self, request: ClientRequest) -> int:
+        """Return how many octets the body may have, before any of it is read.
+
+        Raises EarlyResponse if the request is refused.
+        """
+        ...
+
+    async def write(self, request: ClientRequest, body: bytes) -> Response:
+        """Answer the request, whose *rest* is the target after the prefix."""
+        ...
 
 
 class ClosingBody(AsyncGenerator[bytes, None]):

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from archives.diagnostics import Malformed
 from archives.errors import ArchiveError, Refused, Resting, Unreachable
@@ -15,7 +15,7 @@ from timegate.resolution.query import NotNegotiable
 from timegate.responses.model import Response
 from timegate.responses.referral import missing_named_archive, named_archive
 from timegate.responses.report import referred, unasked
-from timegate.text import escaped
+from timegate.text import escaped, sentence
 
 PROBLEM_TYPE: Final = "application/problem+json"
 _TYPE: Final = "https://timegate.example/problems/"
@@ -23,6 +23,7 @@ _TITLES: Final = {
     "bad-identifier": "The identifier is not valid",
     "bad-accept-datetime": "Accept-Datetime is not valid",
     "bad-request": "The request is not valid",
+    "bad-list": "The list cannot be read",
     "bad-parameter": "A parameter is not valid",
     "too-long": "The identifier is too long",
     "not-negotiable": "Archives cannot be queried for this identifier",
@@ -33,6 +34,7 @@ _TITLES: Final = {
     "read-on-site": "The collection can only be read on site",
     "precision-unmet": "No copy is as precise as requested",
     "upstream-incomplete": "Not every archive answered",
+    "no-network": "This server seems to have no network",
     "unjudged": "The filter cannot judge the captures",
     "not-cached": "The answer is not in the cache",
     "method": "The method is not allowed here",
@@ -43,6 +45,28 @@ _TITLES: Final = {
     "timeout": "The request did not arrive in time",
     "internal": "An internal error occurred",
     "damaged-record": "The record of the copy is damaged",
+    "token-required": "A token of the store is required",
+    "not-writable": "The store accepts no writes",
+    "instant-taken": "The instant holds another revision",
+    "precondition-failed": "The current revision is another one",
+    "digest-mismatch": "The body does not have the stated digest",
+    "store-full": "The store is full",
+    "store-failed": "The store could not write the revision",
+}
+_NEXT_STEPS: Final[Mapping[str, str]] = {
+    "bad-identifier": "Correct it below and search again.",
+    "too-long": "Shorten it, or enter the URL and a date below.",
+    "not-negotiable": "Enter an http or https URL below.",
+    "unknown-archive": "Enter the URL and a date below: another archive may have a copy.",
+    "no-memento": "Try another spelling of the URL, or another address of the page.",
+    "read-on-site": "Contact the institution that keeps the collection.",
+    "restricted-archive": "Contact the archive, or try another spelling of the URL.",
+    "precision-unmet": "Use one of the copies below, or accept a less precise one.",
+    "upstream-incomplete": "Wait a moment and try again.",
+    "no-network": "Check the network connection, the name server and the firewall of this "
+    "server, then try again.",
+    "not-cached": "Reload this page.",
+    "too-busy": "Wait a moment and reload this page.",
 }
 _STATUSES: Final = {"too-long": 414, "not-negotiable": 422}
 """Statuses of identifiers that cannot be read, other than 400, by the code of the complaint."""
@@ -160,13 +184,46 @@ def unjudged_captures(
     return problem(422, "unjudged", detail, headers=headers, unjudged=count)
 
 
+def next_step(problem: Mapping[str, object]) -> str:
+    """Return what the user can do about *problem*; empty if nothing helps."""
+    return _NEXT_STEPS.get(str(problem["type"]).rpartition("/")[2], "")
+
+
+class Failure(NamedTuple):
+    """Why there is no memento, for people."""
+
+    kind: str
+    title: str
+    detail: str
+    next_step: str
+
+
+def failure(resolution: Resolution, registry: Registry) -> Failure:
+    """Return why *resolution* has no memento, in the words of the problem."""
+    return failure_in(json.loads(nothing_found(resolution, registry, {}).body))
+
+
+def failure_in(problem: Mapping[str, object]) -> Failure:
+    """Return what *problem* says; the advice of a referral is the next step."""
+    referral = problem.get("referral")
+    advice = str(referral["advice"]) if isinstance(referral, dict) else ""
+    detail = str(problem["detail"]).removesuffix(f"; {advice}")
+    step = sentence(advice) if advice else next_step(problem)
+    kind = str(problem["type"]).rpartition("/")[2]
+    return Failure(kind, str(problem["title"]), detail, step)
+
+
 def nothing_found(
-    resolution: Resolution, registry: Registry | None, headers: Mapping[str, str]
+    resolution: Resolution,
+    registry: Registry | None,
+    headers: Mapping[str, str],
+    names: Registry | None = None,
 ) -> Response:
     """Return the problem for a resolution without memento.
 
     Either all archives lack the page, or some did not answer, or the archive that the reference
-    names was not queried, or access is restricted. *registry* is None if none is named.
+    names was not queried, or access is restricted. *registry* is None if none is named; then
+    *names* has the names of the archives.
     """
     unchecked = _unchecked(resolution, registry)
     if resolution.preferences.only_if_cached:
@@ -176,7 +233,10 @@ def nothing_found(
     members = {"archives": _attempts(resolution), **unchecked}
     if not resolution.complete:
         unqueried = missing if resolution.unqueried is not None else None
-        return _incomplete(resolution, headers, members, missing=unqueried)
+        names = registry or names
+        if names is not None and _is_offline(resolution, names):
+            return _offline(resolution, headers, members)
+        return _incomplete(resolution, headers, members, missing=unqueried, names=names)
     if not resolution.attempts and _chooses_archives(resolution.preferences):
         # A 404 would mean that archives were queried and lack the page.
         detail = "no archive is left to query; check archives= and exclude= against /archives"
@@ -254,17 +314,51 @@ def precision_unmet(
     if not resolution.complete:
         result = f"the best copy so far is {best}; "
         members["archives"] = _attempts(resolution)
-        return _incomplete(resolution, headers, members, result)
+        return _incomplete(resolution, headers, members, result, names=registry)
     detail = f"the best copy is {best}; request less precision to get it"
     return problem(404, "precision-unmet", detail, headers=headers, **members)
 
 
-def _incomplete(
+def _is_offline(resolution: Resolution, registry: Registry) -> bool:
+    """Whether all archives on the network failed, and some because there is no way to them."""
+    remote = [a for a in resolution.attempts if not _is_local(a.archive, registry)]
+    outcomes = [attempt.outcome for attempt in remote]
+    lost = [o for o in outcomes if isinstance(o, Unreachable) and o.no_network]
+    paused = [o for o in outcomes if isinstance(o, Resting)]
+    failed = {error.archive for error in (*lost, *paused)}
+    return bool(lost) and len(lost) + len(paused) == len(outcomes) and len(failed) > 1
+
+
+def _is_local(archive: str, registry: Registry) -> bool:
+    entry = registry.by_id(archive)
+    return entry is not None and entry.kind.is_local
+
+
+def _offline(
+    resolution: Resolution, headers: Mapping[str, str], members: Mapping[str, object]
+) -> Response:
+    lost = (a.outcome for a in resolution.attempts if isinstance(a.outcome, Unreachable))
+    why = next((error.why.partition(";")[0] for error in lost if error.no_network), "")
+    count = len(resolution.failed)
+    reason = why.replace("its name cannot", "their names cannot", 1)
+    detail = f"none of the {count} archives could be reached ({reason})"
+    return problem(
+        504,
+        "no-network",
+        detail,
+        headers={**headers, "Retry-After": str(_RETRY_AFTER)},
+        **members,
+    )
+
+
+def _incomplete(  # noqa: PLR0913 -- the parts of a problem
     resolution: Resolution,
     headers: Mapping[str, str],
     members: Mapping[str, object],
     result: str = "no copy was found, but ",
+    *,
     missing: str | None = None,
+    names: Registry | None = None,
 ) -> Response:
     failures = [a.outcome for a in resolution.attempts if isinstance(a.outcome, ArchiveError)]
     unreachable = all(isinstance(failure, Unreachable) for failure in failures)
@@ -272,7 +366,8 @@ def _incomplete(
         f.retry_after for f in failures if isinstance(f, Refused | Resting) and f.retry_after
     ]
     retry = max(1, min(int(min(waits)), 3600)) if waits else _RETRY_AFTER
-    silent = f"{', '.join(resolution.failed)} did not answer; try again in {retry} seconds"
+    silent = ", ".join(_name(archive, names) for archive in resolution.failed)
+    silent += f" did not answer; try again in {retry} seconds"
     return problem(
         504 if unreachable else 502,
         "upstream-incomplete",
@@ -280,6 +375,11 @@ def _incomplete(
         headers={**headers, "Retry-After": str(retry)},
         **members,
     )
+
+
+def _name(archive: str, registry: Registry | None) -> str:
+    entry = None if registry is None else registry.by_id(archive)
+    return archive if entry is None else entry.name
 
 
 def _restricted(

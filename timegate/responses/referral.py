@@ -8,6 +8,7 @@ archive in the registry. Nothing has checked it, and every answer says so.
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
+from archives.addresses import WITHOUT_SERVER
 from archives.errors import ArchiveError, Queued, Refused, Resting
 from archives.evidence import WEB
 from archives.listing import filled
@@ -113,8 +114,12 @@ def _address(query: Query, entry: ArchiveEntry, registry: Registry) -> str | Non
 
     A link into a host that is gone is of no use: its new address is returned, if one is known.
     """
-    uri = query.link or _deduced(query, entry)
+    uri = query.link
     moved = None if uri is None else registry.relocated(uri)
+    if moved is None and not (uri and WITHOUT_SERVER.of(entry).is_own(uri, "list")):
+        # A link with another port or a user name is not handed out.
+        uri = _deduced(query, entry)
+        moved = None if uri is None else registry.relocated(uri)
     if uri is None or (moved is None and entry.access == "defunct"):
         return None
     address = header_safe(moved or uri)
@@ -170,6 +175,8 @@ def _opening(entry: ArchiveEntry, uri: str, registry: Registry) -> str:
 def _next_step(cause: Cause | FailureCause, entry: ArchiveEntry, registry: Registry) -> str:
     """Return how to have the archive queried; empty if nothing helps."""
     match cause:
+        case "not-in-use" if is_demo(registry):
+            return "this is a demo, which queries no real archive: start it without --demo"
         case "not-in-use":
             return f"the operator can turn it on: {_switched_on(entry, registry)}"
         case "excluded" | "not-chosen":
@@ -180,6 +187,12 @@ def _next_step(cause: Cause | FailureCause, entry: ArchiveEntry, registry: Regis
             return "try again later"
         case _:
             return ""
+
+
+def is_demo(registry: Registry) -> bool:
+    """Whether these are the archives of the demo: no others have names in ``.example``."""
+    harbour = registry.by_pwid("harbour.example")
+    return harbour is not None and harbour.use
 
 
 def _switched_on(entry: ArchiveEntry, registry: Registry) -> str:

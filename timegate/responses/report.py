@@ -16,6 +16,7 @@ from timegate.resolution.model import Attempt, Resolution
 from timegate.responses.referral import Referral, referral
 from timegate.text import masked
 from timegate.verdict import Member, Verdict, delivers_raw, header_safe, in_words, raw_address
+from timegate.verdict.header import OF_PARTS
 from timegate.verdict.words import grade
 
 Json = dict[str, object]
@@ -24,11 +25,10 @@ _LONGEST_REASON: Final = 300
 
 def summary(resolution: Resolution, verdict: Verdict, registry: Registry) -> Json:
     """Return the verdict and the memento in plain JSON types: the body of a redirect (X-1)."""
-    members = {name: _member(member) for name, member in verdict.members()}
     return {
         "identifier": resolution.query.identifier,
         "original": resolution.query.original,
-        **members,
+        **_members(verdict),
         "memento": _memento(resolution, registry),
         "referral": _referral(resolution, registry),
     }
@@ -37,11 +37,10 @@ def summary(resolution: Resolution, verdict: Verdict, registry: Registry) -> Jso
 def report(resolution: Resolution, verdict: Verdict, registry: Registry, base_url: str) -> Json:
     """Return the whole report on a resolution, in plain JSON types."""
     query = resolution.query
-    members = {name: _member(member) for name, member in verdict.members()}
     return {
         "identifier": query.identifier,
         "original": query.original,
-        **members,
+        **_members(verdict),
         "memento": _memento(resolution, registry),
         "referral": _referral(resolution, registry),
         "cite": cited(resolution, registry),
@@ -55,8 +54,21 @@ def report(resolution: Resolution, verdict: Verdict, registry: Registry, base_ur
     }
 
 
-def _member(member: Member | None) -> Json | None:
-    return None if member is None else {"value": member.value, **member.params}
+def _members(verdict: Verdict) -> Json:
+    """Return all members; those on parts only if the parts were looked for."""
+    return {
+        name: member_json(member)
+        for name, member in verdict.members()
+        if member is not None or name not in OF_PARTS
+    }
+
+
+def member_json(member: Member | None) -> Json | None:
+    """Return a member of a verdict, for JSON."""
+    if member is None:
+        return None
+    value = int(member.value) if member.value.isdecimal() else member.value
+    return {"value": value, **member.params}
 
 
 def _memento(resolution: Resolution, registry: Registry) -> Json | None:
@@ -65,7 +77,11 @@ def _memento(resolution: Resolution, registry: Registry) -> Json | None:
         return None
     return {
         "uri": memento.uri,
-        "raw": raw_address(memento, registry.by_id(memento.archive)),
+        "raw": (
+            raw_address(memento, registry.by_id(memento.archive))
+            if resolution.extent is None
+            else memento.uri
+        ),
         "datetime": str(memento.captured),
         "archive": memento.archive,
         "status": memento.status,
@@ -216,9 +232,13 @@ def links(
         f'<{original}>; rel="original"',
         *_mementos(resolution),
         *([unchecked.link] if unchecked is not None and unchecked.link else []),
-        f'<{base}/timemap/link/{original}>; rel="timemap"; type="application/link-format"',
-        f'<{base}/timegate/{original}>; rel="timegate"',
     ]
+    if not resolution.query.original.startswith("~"):
+        # The id of a list has no captures.
+        all_links += [
+            f'<{base}/timemap/link/{original}>; rel="timemap"; type="application/link-format"',
+            f'<{base}/timegate/{original}>; rel="timegate"',
+        ]
     pwid = None if registry is None else _pwid(resolution, registry)
     if pwid is not None:
         all_links.append(f'<{header_safe(pwid)}>; rel="cite-as"')
@@ -332,7 +352,7 @@ def _pwid(resolution: Resolution, registry: Registry) -> str | None:
     """Return the PWID of the memento that was found; None if it cannot be named."""
     memento = resolution.memento
     entry = None if memento is None else registry.by_id(memento.archive)
-    if memento is None or entry is None or not entry.pwid:
+    if memento is None or entry is None or not entry.pwid or resolution.extent is not None:
         return None
     is_raw = delivers_raw(resolution.query, memento, entry)
     try:

@@ -34,6 +34,7 @@ from multidict import CIMultiDict
 
 from archives.errors import ArchiveError
 from timegate.access.networks import Networks, household
+from timegate.event_loop import FairTurns
 from timegate.identifiers import SCHEMES
 from timegate.responses.model import EarlyResponse, Response, StreamingResponse
 from timegate.responses.problems import problem
@@ -42,6 +43,8 @@ from timegate.server.client_quota import peer_address
 _OTHER_FILES: Final = 32
 """Open files of the process: standard streams, event loop, listener, files of the cache."""
 _ACCEPTED_PER_TURN: Final = 8
+_LAST_HEADS_WITHIN: Final = 1.0
+"""Seconds for the request heads of connections that are new when the server stops."""
 _TOO_MANY: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nRetry-After: 1\r\n"
     b"Content-Length: 22\r\nConnection: close\r\n\r\ntoo many connections.\n"
@@ -280,6 +283,11 @@ class ServerConnection(RequestHandler):
         self._has_begun = False
         self.sends = "short"
 
+    @property
+    def has_more(self) -> bool:
+        """Whether the client has sent another request after the current one (pipelining)."""
+        return bool(self._messages)
+
     def data_received(self, data: bytes) -> None:
         """Read *data*; the rest of a head that has begun must follow soon."""
         if not self._has_begun:
@@ -359,15 +367,41 @@ class LimitedServer(web.Server):
         self._transports: dict[ServerConnection, asyncio.Transport] = {}
         """All connections, until they are really closed: aiohttp forgets earlier."""
         self._look = self._loop.call_later(limit.progress.rule.every, self._check_progress)
+        self._all_sent_a_head: asyncio.Future[None] | None = None
+        """While the server stops: done when no connection waits for its request head."""
 
     def __call__(self) -> RequestHandler:
         """Return the protocol for a new connection."""
         return ServerConnection(self, self._expect_head, loop=self._loop, **self._kwargs)
 
+    def pre_shutdown(self) -> None:
+        """Close the connections that wait for a next request.
+
+        Not those whose request head is on its way: a client that has just connected would see
+        its connection closed without a response.
+        """
+        for connection in self._connections:
+            if connection not in self._silent:
+                connection.close()
+
     async def shutdown(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 -- as in aiohttp
         """Close all connections; requests in progress have *timeout* seconds."""
+        if self._silent:
+            self._all_sent_a_head = self._loop.create_future()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LAST_HEADS_WITHIN):
+                    await self._all_sent_a_head
         await super().shutdown(timeout)
         self._look.cancel()
+
+    def _head_ended(self, handler: RequestHandler) -> None:
+        """Stop waiting for the request head of a connection."""
+        timer = self._silent.pop(handler, None)
+        if timer is not None:
+            timer.cancel()
+        stopping = self._all_sent_a_head
+        if stopping is not None and not self._silent and not stopping.done():
+            stopping.set_result(None)
 
     def _check_progress(self) -> None:
         """Close connections whose clients take too little of what is being sent."""
@@ -398,9 +432,10 @@ class LimitedServer(web.Server):
         writer: AbstractStreamWriter,
         task: "asyncio.Task[None]",
     ) -> web.BaseRequest:
-        timer = self._silent.pop(protocol, None)
-        if timer is not None:
-            timer.cancel()
+        self._head_ended(protocol)
+        if self._all_sent_a_head is not None:
+            # This request is the last one of its connection.
+            protocol.close()
         return web.BaseRequest(message, payload, protocol, writer, task, self._loop)
 
     def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
@@ -444,9 +479,7 @@ class LimitedServer(web.Server):
         return False
 
     def _forget(self, handler: RequestHandler) -> None:
-        timer = self._silent.pop(handler, None)
-        if timer is not None:
-            timer.cancel()
+        self._head_ended(handler)
         address = self._addresses.pop(handler, None)
         if address is not None:
             self._limit.leave(address)
@@ -483,9 +516,9 @@ def taken_octets(transport: asyncio.Transport) -> int:
 
 
 async def deliver(
-    request: web.BaseRequest, response: Response | StreamingResponse
+    request: web.BaseRequest, response: Response | StreamingResponse, turns: FairTurns
 ) -> web.StreamResponse:
-    """Send a long or streaming response, at the pace of the client.
+    """Send a long or streaming response, at the pace of the client, in parts that take *turns*.
 
     The connection is closed where the client takes too little (`ProgressRule`).
     """
@@ -497,7 +530,7 @@ async def deliver(
             connection.sends = "long"
             return await _whole(request, response)
         connection.sends = "events" if response.is_event_stream else "long"
-        return await _stream(request, response)
+        return await _stream(request, response, turns)
     finally:
         connection.sends = "short"
 
@@ -511,7 +544,9 @@ async def _whole(request: web.BaseRequest, response: Response) -> web.StreamResp
     return sent
 
 
-async def _stream(request: web.BaseRequest, response: StreamingResponse) -> web.StreamResponse:
+async def _stream(
+    request: web.BaseRequest, response: StreamingResponse, turns: FairTurns
+) -> web.StreamResponse:
     headers = CIMultiDict(COMMON)
     headers.update(response.headers)
     sent = web.StreamResponse(status=response.status, headers=headers)
@@ -520,8 +555,10 @@ async def _stream(request: web.BaseRequest, response: StreamingResponse) -> web.
             await sent.prepare(request)
             if request.method == "HEAD":
                 return sent
+            await turns.enter()
             async for chunk in chunks:
                 await sent.write(chunk)
+                await turns.enter()
             await sent.write_eof()
         except ConnectionError:
             # The client has disconnected, or takes too little.

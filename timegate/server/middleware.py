@@ -10,17 +10,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import urlsplit
 
 from aiohttp import web
-from cachetools import LRUCache
 
 from timegate.observability.logs import Access
 from timegate.observability.tracing import Trace
-from timegate.resolution.context import UNLIMITED, RequestContext, TimeBudget
-from timegate.resolution.preferences import preferences_from
+from timegate.resolution.context import Places, RequestContext, TimeBudget
 from timegate.responses.model import (
     ClientRequest,
     EarlyResponse,
@@ -28,94 +25,26 @@ from timegate.responses.model import (
     PostHandler,
     Response,
     StreamingResponse,
+    WriteHandler,
 )
 from timegate.responses.problems import PROBLEM_TYPE, problem
 from timegate.server.client_quota import Client, ClientLimits, ClientQuota
-from timegate.server.connection_limit import COMMON, SHORT, body_of, deliver, send
-
-Key = tuple[str | None, ...]
-_MOST_BYTES: Final = 16 * 1024 * 1024
-_OVERHEAD: Final = 1024
-
-
-_MOST_REFRESHED: Final = 10_000
-
-
-class _CachedResponse(NamedTuple):
-    began: int
-    until: float
-    response: Response
-
-
-class ResponseCache:
-    """Caches whole responses, in bounded memory."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._responses: LRUCache[Key, _CachedResponse] = LRUCache(_MOST_BYTES, _size)
-        self._order = count(1)
-        self._refreshed: LRUCache[int, int] = LRUCache(_MOST_REFRESHED)
-        """The place in the order of requests at which an address, by its hash, was last
-        answered without caches."""
-
-    def get(self, key: Key) -> Response | None:
-        """Return the response for *key* while it is fresh."""
-        entry = self._responses.get(key)
-        if entry is None:
-            return None
-        refreshed = self._refreshed.get(hash(key[1]), 0)
-        if self._clock() < entry.until and entry.began >= refreshed:
-            return entry.response
-        del self._responses[key]
-        return None
-
-    def began(self) -> int:
-        """Return the place of a request in the order of requests."""
-        return next(self._order)
-
-    def put(self, key: Key, response: Response, began: int) -> None:
-        """Keep *response* for as long as it allows, unless there is a Cache-Control.
-
-        The response to a request with ``no-cache`` is the answer to the same request without
-        it, and makes all responses of its address stale whose requests began earlier.
-        """
-        if key[-1] and preferences_from({}, None, key[-1])[0].no_cache:
-            began = self._refreshed[hash(key[1])] = self.began()
-            key = (*key[:-1], None)
-        if response.keep > 0 and not key[-1]:
-            until = self._clock() + response.keep
-            self._responses[key] = _CachedResponse(began, until, response)
-
-
-def key_of(request: web.BaseRequest, target: str, hidden: frozenset[str]) -> Key:
-    """Return everything that a response may depend on."""
-    headers = request.headers
-    return (
-        " ".join(sorted(hidden)) if hidden else "",
-        target,
-        headers.get("Accept-Datetime"),
-        headers.get("Accept"),
-        headers.get("Prefer"),
-        headers.get("Cache-Control"),
-    )
-
-
-def wants_part(request: web.BaseRequest) -> bool:
-    """Whether the client may want less than the whole response, as which it is cached."""
-    headers = request.headers
-    return "Range" in headers or "If-None-Match" in headers
-
-
-def _size(entry: _CachedResponse) -> int:
-    headers, body = entry.response.headers, entry.response.body
-    return _OVERHEAD + len(body) + sum(len(n) + len(v) for n, v in headers.items())
-
+from timegate.server.connection_limit import (
+    COMMON,
+    SHORT,
+    ServerConnection,
+    body_of,
+    deliver,
+    send,
+)
+from timegate.server.response_cache import ResponseCache, is_repeated, key_of, wants_part
 
 ProblemPage = Callable[[str | None, Response], Response]
 """Turns a problem into a page, if a client that sent this ``Accept`` prefers one."""
 Observe = Callable[[str, int, float], None]
 """Counts a response by its route, its status and the seconds it took."""
 _READS: Final = ("GET", "HEAD")
+_WRITES: Final = ("PUT", "POST")
 _PREFLIGHT: Final = Response(
     204,
     {
@@ -126,7 +55,14 @@ _PREFLIGHT: Final = Response(
         "Allow": "GET, HEAD, OPTIONS",
     },
 )
-_ARCHIVED: Final = re.compile(r"/collections/|/memento/proxy/|/web/[0-9]{14}id_/")
+_STORE_ALLOW: Final = "GET, HEAD, OPTIONS, PUT, POST"
+# Scripts of other origins may read, and not write.
+_STORE_OPTIONS: Final = replace(
+    _PREFLIGHT, headers={**_PREFLIGHT.headers, "Allow": _STORE_ALLOW}
+)
+_ARCHIVED: Final = re.compile(
+    r"/collections/|/memento/proxy/|/web/[0-9]{14}id_/|/(?:view|reconstruct)/[0-9]{4,23}-"
+)
 """Paths with archived bytes."""
 _PROXIED: Final = ("http://", "https://")
 """Targets of forward proxying."""
@@ -136,16 +72,41 @@ _AT_BOTH_ORIGINS: Final = ("/healthz", "/readyz")
 class Incoming:
     """A request on its way through the middleware."""
 
-    __slots__ = ("_client", "_limits", "body", "context", "quota", "request", "target")
+    __slots__ = (
+        "_client",
+        "_limits",
+        "blocked",
+        "body",
+        "hidden",
+        "places",
+        "quota",
+        "redis_time",
+        "request",
+        "target",
+    )
 
     def __init__(self, request: web.BaseRequest, target: str, limits: ClientLimits) -> None:
         self.request = request
         self.target = target
         self.body = b""
-        self.context: RequestContext = UNLIMITED
+        self.hidden: frozenset[str] = frozenset()
         self.quota: ClientQuota | None = None
+        self.redis_time: TimeBudget | None = None
+        self.blocked: list[str] | None = None
+        self.places: Places | None = None
         self._limits = limits
         self._client: Client | None = None
+
+    @property
+    def context(self) -> RequestContext:
+        """What the layers so far have set, for a handler."""
+        return RequestContext(
+            self.hidden,
+            self.quota,
+            redis_time=self.redis_time,
+            blocked=self.blocked,
+            places=self.places,
+        )
 
     @property
     def client(self) -> Client:
@@ -168,6 +129,15 @@ class Routes:
     prefixes: Mapping[str, Handler]
     otherwise: Handler
     posts: Mapping[str, PostHandler] = field(default_factory=dict)
+    writes: Mapping[str, WriteHandler] = field(default_factory=dict)
+    """The handlers of PUT and POST requests, by prefix."""
+
+    def find_write(self, target: str) -> tuple[WriteHandler, str] | None:
+        """Return the handler for writes at *target*, and the rest of the target."""
+        for prefix, handler in self.writes.items():
+            if target.startswith(prefix):
+                return handler, target[len(prefix) :]
+        return None
 
     def find(self, target: str) -> tuple[str, Handler, str]:
         """Return the route of *target*, its handler, and the rest of the target."""
@@ -215,6 +185,9 @@ class Dispatch:
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Pass *request* through the middleware, and send the response."""
+        connection = request.protocol
+        if isinstance(connection, ServerConnection) and connection.has_more:
+            await self._limits.pipelined.enter()
         incoming = Incoming(request, self._target(request), self._limits)
         if self._log is None:
             return await self._send(incoming, await self._handle(incoming))
@@ -241,7 +214,7 @@ class Dispatch:
             if rejection is not None:
                 return send(rejection)
             stack.callback(self._limits.leave_stream, client, target)
-            return await deliver(incoming.request, response)
+            return await deliver(incoming.request, response, self._limits.chunks)
 
     def _target(self, request: web.BaseRequest) -> str:
         target = request.raw_path
@@ -303,8 +276,7 @@ def restricted_archives(limits: ClientLimits) -> Middleware:
     """Hide restricted archives from clients outside their networks."""
 
     async def hide(incoming: Incoming, call_next: Next) -> Outgoing:
-        hidden = limits.restrictions.hidden_from(incoming.client.address)
-        incoming.context = replace(incoming.context, hidden=hidden)
+        incoming.hidden = limits.restrictions.hidden_from(incoming.client.address)
         return await call_next(incoming)
 
     return hide
@@ -337,10 +309,14 @@ def response_cache(cache: ResponseCache) -> Middleware:
         request = incoming.request
         if request.method not in _READS:
             return await call_next(incoming)
-        key = key_of(request, incoming.target, incoming.context.hidden)
+        key = key_of(request, incoming.target, incoming.hidden)
         hit = None if wants_part(request) else cache.get(key)
         if hit is not None:
             return hit
+        if not is_repeated(request) and not wants_part(request):
+            hit = cache.at_another_time(key)
+            if hit is not None:
+                return hit
         began = cache.began()
         response = await call_next(incoming)
         exceeded = incoming.quota is not None and incoming.quota.retry_after is not None
@@ -352,20 +328,27 @@ def response_cache(cache: ResponseCache) -> Middleware:
 
 
 def request_body(limits: ClientLimits, routes: Routes) -> Middleware:
-    """Receive the body of a POST request. A slow client holds no place of the requests."""
+    """Receive the body of a PUT or POST request. A slow client holds no place of the requests.
+
+    What can be refused is refused before the body is read.
+    """
 
     async def received(incoming: Incoming, call_next: Next) -> Outgoing:
-        if incoming.request.method != "POST":
-            return await call_next(incoming)
-        handler = routes.posts.get(incoming.target.partition("?")[0])
-        if handler is None:
+        request = incoming.request
+        try:
+            accepted = _accepted_body(routes, incoming)
+        except EarlyResponse as early:
+            return early.response
+        if accepted is None:
             return await call_next(incoming)
         rejection = await limits.enter_body(incoming.client)
         if rejection is not None:
             return rejection
         try:
-            most, seconds = handler.largest_body, handler.body_deadline
-            incoming.body = await body_of(incoming.request, most, seconds)
+            if request.headers.get("Expect", "").lower() == "100-continue":
+                await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+                request.writer.output_size = 0
+            incoming.body = await body_of(request, *accepted)
         except EarlyResponse as early:
             return early.response
         finally:
@@ -373,6 +356,27 @@ def request_body(limits: ClientLimits, routes: Routes) -> Middleware:
         return await call_next(incoming)
 
     return received
+
+
+def _accepted_body(routes: Routes, incoming: Incoming) -> tuple[int, float] | None:
+    """Return the octets and seconds that the body may take; None if no body is read.
+
+    Raises EarlyResponse if the request is refused by its head.
+    """
+    request = incoming.request
+    if request.method not in _WRITES:
+        return None
+    found = routes.find_write(incoming.target)
+    if found is not None:
+        handler, rest = found
+        most = handler.largest_body(ClientRequest(request.method, rest, request.headers))
+        if (request.content_length or 0) > most:
+            raise EarlyResponse(problem(413, "too-large", f"a body may have {most} bytes"))
+        return most, handler.body_deadline
+    post = routes.posts.get(incoming.target.partition("?")[0])
+    if request.method != "POST" or post is None:
+        return None
+    return post.largest_body, post.body_deadline
 
 
 def concurrency_limit(limits: ClientLimits) -> Middleware:
@@ -394,7 +398,7 @@ def concurrency_limit(limits: ClientLimits) -> Middleware:
                 return await call_next(incoming)
             finally:
                 limits.leave(client, target)
-        incoming.context = replace(incoming.context, places=places)
+        incoming.places = places
         try:
             response = await call_next(incoming)
         finally:
@@ -413,7 +417,6 @@ def client_quota(limits: ClientLimits) -> Middleware:
         if quota is None:
             return await call_next(incoming)
         incoming.quota = quota
-        incoming.context = replace(incoming.context, quota=quota)
         response = await call_next(incoming)
         return response if patient else limits.within_quota(response, quota)
 
@@ -430,8 +433,11 @@ def other_methods(routes: Routes) -> Middleware:
         request = incoming.request
         if request.method in _READS:
             return await call_next(incoming)
+        write = routes.find_write(incoming.target)
         if request.method == "OPTIONS":
-            return _PREFLIGHT
+            return _PREFLIGHT if write is None else _STORE_OPTIONS
+        if write is not None:
+            return await _written(incoming, *write)
         path, mark, query = incoming.target.partition("?")
         handler = routes.posts.get(path)
         if request.method != "POST" or handler is None:
@@ -445,12 +451,25 @@ def other_methods(routes: Routes) -> Middleware:
     return by_method
 
 
+async def _written(incoming: Incoming, handler: WriteHandler, rest: str) -> Outgoing:
+    request = incoming.request
+    if request.method not in _WRITES:
+        # Revisions are never removed or changed.
+        return problem(
+            405, "method", f"use {_STORE_ALLOW} here", headers={"Allow": _STORE_ALLOW}
+        )
+    write = ClientRequest(request.method, rest, request.headers, context=incoming.context)
+    try:
+        return await handler.write(write, incoming.body)
+    except EarlyResponse as early:
+        return early.response
+
+
 def blocklist(limits: ClientLimits) -> Middleware:
     """Answer with 451 if the blocklist stopped the query."""
 
     async def checked(incoming: Incoming, call_next: Next) -> Outgoing:
-        blocked: list[str] = []
-        incoming.context = replace(incoming.context, blocked=blocked)
+        blocked = incoming.blocked = []
         response = await call_next(incoming)
         return limits.blocked(response) if blocked else response
 
@@ -468,7 +487,7 @@ def private_responses(limits: ClientLimits) -> Middleware:
 
 async def redis_time_limit(incoming: Incoming, call_next: Next) -> Outgoing:
     """Limit the time that a request spends waiting for Redis."""
-    incoming.context = replace(incoming.context, redis_time=TimeBudget())
+    incoming.redis_time = TimeBudget()
     return await call_next(incoming)
 
 
@@ -525,9 +544,7 @@ async def handled(routes: Routes, incoming: Incoming) -> Outgoing:
     """Call the handler of the route."""
     _, handler, rest = routes.find(incoming.target)
     request = incoming.request
-    repeated = frozenset[str]()
-    if len(request.headers.getall("Accept-Datetime", ())) > 1:
-        repeated = frozenset({"accept-datetime"})
+    repeated = frozenset({"accept-datetime"}) if is_repeated(request) else frozenset[str]()
     return await handler(
         ClientRequest(request.method, rest, request.headers, repeated, incoming.context)
     )

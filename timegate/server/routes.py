@@ -5,30 +5,58 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
+from archives.warc_index.collection import Collection
+from timegate.collections.extents import HeldExtents
 from timegate.core import Core
-from timegate.endpoints.cdx import Captures, PywbCdx, WaybackCdx
+from timegate.endpoints.cdx import CdxCaptures, PywbCdx, WaybackCdx
+from timegate.endpoints.cite import CiteEndpoint
+from timegate.endpoints.collection_extents import CollectionPages
 from timegate.endpoints.collections import Collections, VisibleCollections
 from timegate.endpoints.memento import ApiEndpoint, ListEndpoint, MementoEndpoint
-from timegate.endpoints.openapi import OpenApi
-from timegate.endpoints.operations import Condition, Monitor, Operations, robots, without_files
+from timegate.endpoints.openapi import OpenApi, description
+from timegate.endpoints.operations import (
+    CacheState,
+    Condition,
+    Monitor,
+    Operations,
+    robots,
+    without_files,
+)
+from timegate.endpoints.parts import PartsEndpoint
+from timegate.endpoints.pwid_resolver import PwidResolver
 from timegate.endpoints.raw_proxy import WAYBACK, RawProxyEndpoint
-from timegate.endpoints.resolve import BatchResolve, PwidResolver, Resolve
+from timegate.endpoints.replay import (
+    ReplayEndpoint,
+    ReplaySettings,
+    no_collections,
+    not_reconstructed,
+)
+from timegate.endpoints.resolve import BatchResolve, Resolve
+from timegate.endpoints.store import PREFIX as STORE
+from timegate.endpoints.store import StoreEndpoint, StoreSite
 from timegate.endpoints.thttp import ThttpEndpoint
 from timegate.endpoints.timegate import TimeGateEndpoint, forwarded
 from timegate.endpoints.timemap import TimeMapEndpoint
 from timegate.endpoints.wayback import Availabilities, Availability, WaybackEndpoint
+from timegate.extract.archived_files import ArchivedFiles
+from timegate.extract.titles import ArchivedTitles
 from timegate.observability.logs import AccessLog
 from timegate.pages.answer_pages import AnswerPages, HtmlProblems
 from timegate.pages.archives import ArchivePages
+from timegate.pages.captures import CapturesPage, CaptureTables
 from timegate.pages.checks import PATH as CHECKS
 from timegate.pages.checks import ArchiveChecks
+from timegate.pages.documentation import Documentation
 from timegate.pages.home import Home, RunningSearches, SearchEvents
-from timegate.pages.rendering import Pages, static
+from timegate.pages.json_pages import JsonPage
+from timegate.pages.kept_answers import KeptAnswers
+from timegate.pages.rendering import Pages, icon, static
 from timegate.pages.timeline import Timeline
 from timegate.redis import is_shared
 from timegate.resolution.exhaustive import ExhaustiveResolver
 from timegate.responses.answers import Answers
 from timegate.responses.model import Handler, PostHandler
+from timegate.responses.referral import is_demo
 from timegate.responses.timemap import TimeMapResponses
 from timegate.server.client_quota import ClientLimits
 from timegate.server.middleware import Dispatch, Routes
@@ -57,9 +85,14 @@ class _Handlers:
             needs.core.base_url,
             changing=frozenset(needs.core.local.sources),
         )
-        self.pages = Pages(needs.core.base_url)
-        self.answer_pages = AnswerPages(self.answers, registry, self.pages)
-        self.resolve = Resolve(self.answers, registry, self.answer_pages)
+        self.pages = Pages(needs.core.base_url, is_demo=is_demo(registry))
+        self.kept = KeptAnswers(needs.core.base_url)
+        self.answer_pages = AnswerPages(self.answers, registry, self.pages, self.kept)
+        replay_url = needs.core.config.replay_url or needs.core.base_url
+        collections = needs.core.local.collections
+        held = HeldExtents(collections, registry, replay_url) if collections else None
+        self.resolve = Resolve(self.answers, registry, self.answer_pages, held)
+        self.pwids = PwidResolver(self.resolve, registry, needs.core.base_url)
         self.operations = Operations(
             registry,
             lambda name: {
@@ -67,7 +100,7 @@ class _Handlers:
                 **needs.core.sources.selection(name),
                 **needs.core.canaries.state(name),
             },
-            lambda: needs.core.store.trouble,
+            lambda: CacheState(needs.core.store.trouble, needs.core.dropped_writes()),
             needs.core.metrics.registry,
             needs.core.config.contact,
             needs.condition,
@@ -75,38 +108,51 @@ class _Handlers:
         self.archive_pages = ArchivePages(
             registry, self.operations.state, self.operations, self.pages, needs.checks
         )
-        collections = Collections(
-            needs.core.local.collections,
+        served = Collections(
+            collections,
             registry,
-            needs.core.config.replay_url or needs.core.base_url,
+            replay_url,
             needs.core.deadlines,
+            CollectionPages(self.pages, needs.core.blocklist),
+            pages_url=needs.core.base_url,
         )
-        self.collections = VisibleCollections(collections, needs.core.blocklist)
+        self.collections = VisibleCollections(served, needs.core.blocklist)
+        self.store = self.stores()
+        self.documentation = Documentation(self.pages, description(needs.core.base_url))
 
     def exact(self, home: Home) -> dict[str, Handler]:
         """Return the handlers of exact paths."""
         needs, operations = self.needs, self.operations
-        captures = Captures(needs.core.lists, self.plan, self.registry, needs.core.deadlines)
+        captures = CdxCaptures(needs.core.lists, self.plan, self.registry, needs.core.deadlines)
         return {
             "/": home,
-            "/about": operations.about,
+            "/about": JsonPage(operations.about, self.pages, "about"),
             "/archives": self.archive_pages.all,
             "/cdx": PywbCdx(captures),
             "/cdx/search/cdx": WaybackCdx(captures),
-            "/collections": self.collections.overview,
+            "/cite": self.cite(),
+            "/collections": JsonPage(self.collections.overview, self.pages, "collections"),
+            "/docs": self.documentation,
             "/events": home.events,
+            "/favicon.ico": icon,
             "/healthz": operations.health,
             "/metrics": operations.metrics,
             "/monitor": Monitor(subscriptions=needs.core.observer.watchers),
             "/openapi.json": OpenApi(needs.core.base_url),
-            "/pwid": PwidResolver(self.resolve),
+            "/pwid": self.pwids,
             "/readyz": operations.readiness,
-            "/resolve": PwidResolver(self.resolve),
+            "/resolve": self.pwids,
             "/robots.txt": robots,
             "/wayback/available": Availability(self.answers, self.registry),
         }
 
-    def prefixes(self) -> dict[str, Handler]:
+    def cite(self) -> CiteEndpoint:
+        """Return the handler of citations."""
+        core = self.needs.core
+        titles = ArchivedTitles(core.fetchers, self.registry, core.containment)
+        return CiteEndpoint(self.answers, self.resolve, self.registry, titles.of, self.pages)
+
+    def prefixes(self, tables: CaptureTables) -> dict[str, Handler]:
         """Return the handlers of prefixes; the first prefix that matches counts."""
         needs, answers, registry = self.needs, self.answers, self.registry
         timegate = TimeGateEndpoint(answers, needs.core.neighbours)
@@ -116,10 +162,12 @@ class _Handlers:
             registry,
             needs.core.fetchers,
             containment=needs.core.containment,
+            slots=needs.core.lists.slots,
         )
         old = needs.core.config.old_redirects
         return {
             "/timegate/": timegate,
+            "/timemap/html/": CapturesPage(tables, self.plan, registry, self.pages),
             "/timemap/": TimeMapEndpoint(
                 TimeMapResponses(
                     needs.core.lists,
@@ -127,21 +175,79 @@ class _Handlers:
                     registry,
                     needs.core.base_url,
                     needs.core.deadlines,
+                    changing=frozenset(needs.core.local.sources),
                 )
             ),
             "/resolve/": self.resolve,
-            "/collections/": self.collections,
+            "/parts/": PartsEndpoint(
+                answers, self.resolve, registry, needs.core.parts_of, self.pages
+            ),
+            "/collections/": JsonPage(self.collections, self.pages, "collection"),
+            "/docs/": self.documentation,
             "/memento/proxy/": raw(),
             "/memento/": MementoEndpoint(answers, needs.core.neighbours, old_redirects=old),
             "/api/": ApiEndpoint(answers, needs.core.neighbours, old_redirects=old),
             "/list/": ListEndpoint(answers, self.answer_pages, self.plan),
-            "/web/": WaybackEndpoint(answers, timegate, raw(address=WAYBACK)),
+            "/web/": WaybackEndpoint(
+                answers,
+                timegate,
+                raw(address=WAYBACK),
+                self.answer_pages,
+                frozenset(needs.core.local.sources),
+            ),
+            **self.replay(),
             "/uri-res/": ThttpEndpoint(answers, registry, self.plan),
+            "/answers/": self.kept,
             "/archives/": self.archive_pages.one,
             "/timeline/": Timeline(needs.core.lists, self.plan, registry, needs.core.deadlines),
             "/static/": static,
+            **({} if self.store is None else {STORE: self.store}),
             **forwarded(timegate.answer_url, enabled=needs.core.config.forward_proxy),
         }
+
+    def replay(self) -> dict[str, Handler]:
+        """Return the handlers of whole pages."""
+        core = self.needs.core
+        files = ArchivedFiles(core.fetchers, self.registry, core.containment)
+        base_url = core.base_url.rstrip("/")
+
+        def handler(route: str, *, only_own: bool) -> ReplayEndpoint:
+            settings = ReplaySettings(
+                route=route,
+                base_url=base_url,
+                content_url=core.config.replay_url or base_url,
+                own=frozenset(core.local.sources),
+                only_own=only_own,
+            )
+            return ReplayEndpoint(
+                self.answers, core.neighbours, self.registry, files.of, self.pages, settings
+            )
+
+        reconstruct = handler("reconstruct", only_own=False)
+        return {
+            "/view/": handler("view", only_own=True) if core.local.sources else no_collections,
+            "/reconstruct/": reconstruct if core.config.reconstruct else not_reconstructed,
+        }
+
+    def stores(self) -> StoreEndpoint | None:
+        """Return the handler of all stores; None if none is configured."""
+        core = self.needs.core
+        opened = {one.collection.id: one.collection for one in core.local.collections}
+        sites = {}
+        for name, writer in core.stores.items():
+            entry, collection = self.registry.by_id(name), opened.get(name)
+            if entry is not None and isinstance(collection, Collection):
+                sites[name] = StoreSite(writer, collection, entry)
+        if not sites:
+            return None
+        return StoreEndpoint(
+            sites,
+            self.collections,
+            core.base_url,
+            replay_url=core.config.replay_url,
+            blocklist=core.blocklist,
+            observe=core.metrics.answered,
+        )
 
     def posts(self) -> dict[str, PostHandler]:
         """Return the handlers of POST requests."""
@@ -162,13 +268,23 @@ async def open_routes(needs: Dependencies) -> AsyncIterator[Dispatch]:
         needs.core.resolver, handlers.plan, selections=needs.core.selections
     )
     events = SearchEvents(needs.core.observer.public_watchers)
-    async with RunningSearches(exhaustive, events) as searches:
-        home = Home(handlers.answers, handlers.registry, exhaustive, searches, handlers.pages)
+    async with (
+        RunningSearches(exhaustive, events) as searches,
+        CaptureTables(needs.core.lists, needs.core.deadlines) as tables,
+    ):
+        home = Home(
+            handlers.answers,
+            handlers.registry,
+            searches,
+            handlers.pages,
+            handlers.kept,
+        )
         routes = Routes(
             handlers.exact(home),
-            handlers.prefixes(),
+            handlers.prefixes(tables),
             without_files(handlers.resolve.whole),
             handlers.posts(),
+            {} if handlers.store is None else {STORE: handlers.store},
         )
         yield Dispatch(
             routes,
@@ -178,6 +294,6 @@ async def open_routes(needs: Dependencies) -> AsyncIterator[Dispatch]:
             trace=needs.core.trace,
             base_url=needs.core.base_url,
             replay_url=needs.core.config.replay_url,
-            problem_page=HtmlProblems(handlers.pages),
+            problem_page=HtmlProblems(handlers.pages, handlers.registry),
             uses_redis=is_shared(needs.core.config.cache),
         )

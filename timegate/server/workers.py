@@ -29,6 +29,9 @@ from timegate.observability.logs import Unforeseen, event
 from timegate.upstream.worker_rate_limits import create_rate_limits_file
 
 _GRACE: Final = 15.0
+"""Seconds for a worker to end its requests."""
+_STARTED_WITHIN: Final = 60.0
+"""Seconds for a worker to listen, on a machine with a lot of other work."""
 _SHORT_LIFE: Final = 10.0
 """Seconds. A worker that dies earlier may do so again, and is started after a pause."""
 _FIRST_PAUSE: Final = 0.5
@@ -159,7 +162,7 @@ class Workers:
 
     def _wait_for(self, process: Process) -> bool:
         """Wait until *process* listens; False if it has died or takes too long."""
-        give_up = time.monotonic() + _GRACE
+        give_up = time.monotonic() + _STARTED_WITHIN
         while time.monotonic() < give_up and not self._stopping and process.poll() is None:
             if self._listens(process):
                 return True

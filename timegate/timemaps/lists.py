@@ -9,17 +9,24 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import replace
 from typing import Final
 
+from archives.columns import CaptureColumns
 from archives.errors import Resting
-from archives.listing import has_second_list
+from archives.listing import has_second_list, is_excerpted
 from archives.model import Memento
+from archives.source import ALL, WantedCaptures
+from timegate.event_loop import FairTurns
 from timegate.resolution.coalescing import Containment, SourceFor
-from timegate.resolution.context import MOST_REQUESTS, Budget, RequestContext
+from timegate.resolution.context import MOST_REQUESTS, BodySlots, Budget, RequestContext
 from timegate.resolution.model import Preferences
 from timegate.resolution.neighbours import CaptureLists
+from timegate.timemaps.lane import Turns
 from timegate.timemaps.merge import Merge, merged
 
 MOST_CACHED: Final = 5_000
 """Captures of one archive: 1.6 MB while they are read, which is acceptable for ten archives."""
+_STARTS_PER_TURN: Final = 1
+"""Merges that are started in one iteration of the event loop. One of long lists in the cache
+takes some 10 ms, in small parts: one in each iteration."""
 MOST_OCTETS: Final = 1024**3
 """Bytes of all archives together. Five million captures are 700 MB."""
 
@@ -40,9 +47,13 @@ class ArchiveLists:
         self._cache = cache
         self._containment = containment or Containment()
         self._public = public
+        self._starts = FairTurns(_STARTS_PER_TURN)
+        self.slots = BodySlots()
+        """Slots of archives whose lists are being sent."""
+        self._turns = Turns()
 
     @asynccontextmanager
-    async def merged(
+    async def merged(  # noqa: PLR0913 -- the lists, and what is wanted of them
         self,
         archives: Iterable[str],
         original: str,
@@ -50,8 +61,11 @@ class ArchiveLists:
         context: RequestContext,
         *,
         detailed: bool = False,
+        wanted: WantedCaptures | None = None,
     ) -> AsyncIterator[Merge]:
-        """Merge the lists of *archives* for *original*; *detailed* as `Source.mementos`."""
+        """Merge the lists of *archives* for *original*; the others as `Source.mementos`."""
+        # Before the deadlines of archives begin.
+        await self._starts.enter()
         context = replace(context, budget=Budget(MOST_REQUESTS, MOST_OCTETS))
         async with AsyncExitStack() as stack:
             if context.quota is not None:
@@ -59,12 +73,14 @@ class ArchiveLists:
                 stack.callback(charge.settle)
                 context = replace(context, charge=charge)
             lists = {
-                name: self.of(name, original, preferences, context, detailed=detailed)
+                name: self.of(
+                    name, original, preferences, context, detailed=detailed, wanted=wanted
+                )
                 for name in archives
             }
-            yield await stack.enter_async_context(merged(lists, original))
+            yield await stack.enter_async_context(merged(lists, original, self._turns))
 
-    async def of(
+    async def of(  # noqa: PLR0913 -- the list, and what is wanted of it
         self,
         archive: str,
         original: str,
@@ -72,6 +88,7 @@ class ArchiveLists:
         context: RequestContext,
         *,
         detailed: bool = False,
+        wanted: WantedCaptures | None = None,
     ) -> AsyncGenerator[Sequence[Memento], None]:
         """Yield the captures that *archive* lists in batches, oldest first.
 
@@ -94,21 +111,33 @@ class ArchiveLists:
         if charge is not None:
             charge.use()
         with self._containment.around(archive, original):
-            queried = self._queried(archive, original, context, detailed=detailed)
+            queried = self._queried(
+                archive, original, context, wanted or ALL, detailed=detailed
+            )
             async with aclosing(queried) as batches:
                 async for batch in batches:
                     yield batch
         self._containment.worked(archive)
 
     async def _queried(
-        self, archive: str, original: str, context: RequestContext, *, detailed: bool
+        self,
+        archive: str,
+        original: str,
+        context: RequestContext,
+        wanted: WantedCaptures,
+        *,
+        detailed: bool,
     ) -> AsyncGenerator[Sequence[Memento], None]:
-        captures: list[Memento] | None = []
         source = self._source_for(archive, context)
-        async with aclosing(source.mementos(original, detailed=detailed)) as batches:
+        is_whole = not is_excerpted(source.entry, wanted)
+        captures = CaptureColumns([], [], []) if is_whole else None
+        async with (
+            self.slots.taken(source.entry, original),
+            aclosing(source.mementos(original, detailed=detailed, wanted=wanted)) as batches,
+        ):
             async for batch in batches:
                 if captures is not None:
-                    captures += batch
+                    captures.extend(batch)
                     captures = captures if len(captures) <= MOST_CACHED else None
                 yield batch
         # A list without details is that of the TimeMap: the CDX server may list it tomorrow.
@@ -118,7 +147,6 @@ class ArchiveLists:
             )
 
 
-def _lacks_details(captures: Sequence[Memento]) -> bool:
+def _lacks_details(captures: CaptureColumns) -> bool:
     """Whether there are captures, and none has a status, media type or digest."""
-    details = (c.status or c.mime or c.digest for c in captures)
-    return bool(captures) and not any(details)
+    return bool(captures) and not any(d.status or d.mime or d.digest for d in captures.details)

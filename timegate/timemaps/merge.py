@@ -12,18 +12,20 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Final
 
+from archives.columns import CaptureColumns, Details, from_rows, in_order
 from archives.errors import ArchiveError, Unreachable
 from archives.model import Memento
-from timegate.timemaps.lane import Lane, second
+from timegate.timemaps.lane import Lane, Turns, second
 
 MOST_ITEMS: Final = 5_000_000
+_BLOCK: Final = 2_000
+"""Captures that are merged at once: some 1 ms, in which no other request is served."""
+_LEAST: Final = 50
+"""Captures of one archive in a block; blocks of many archives are larger."""
 _COUNTABLE: Final = 50_000
 """The most captures that are counted in advance, which takes 15 ms."""
-_order: Final = itemgetter(0, 1)
-_uri: Final = itemgetter(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,14 @@ class MergeDeadlines:
 class Merge:
     """One merge. First `begin`, then `blocks`; *failures* grows until the last block."""
 
-    def __init__(self, lanes: Sequence[Lane], changed: asyncio.Event, original: str) -> None:
+    def __init__(
+        self, lanes: Sequence[Lane], changed: asyncio.Event, original: str, turns: Turns
+    ) -> None:
         self._lanes = lanes
         self._changed = changed
         self._original = original
+        self.turns = turns
+        """Turns of all merges: wait for one before each piece of work on the captures."""
         self._live: list[Lane] = []
         self._late: list[Lane] = []
         self._deadlines = MergeDeadlines()
@@ -68,7 +74,7 @@ class Merge:
     def first(self) -> Memento | None:
         """The oldest capture, before the first block; None if there is none."""
         heads = [lane.captures[0] for lane in self._lanes if lane.captures]
-        return min(heads, key=_order, default=None)
+        return min(heads, key=_position, default=None)
 
     @property
     def is_whole(self) -> bool:
@@ -81,13 +87,14 @@ class Merge:
         if not self.is_whole:
             return None
         tails = [lane.captures[-1] for lane in self._lanes if lane.captures]
-        return max(tails, key=_order, default=None)
+        return max(tails, key=_position, default=None)
 
     def count(self) -> int | None:
         """Return the number of captures, where it is known before the first block."""
         if not self.is_whole or sum(len(lane.captures) for lane in self._lanes) > _COUNTABLE:
             return None
-        return len({(second(c), c[1]) for lane in self._lanes for c in lane.captures})
+        columns = ((lane.captures.stamps, lane.captures.uris) for lane in self._lanes)
+        return len({(second(s), u) for c in columns for s, u in zip(*c, strict=True)})
 
     async def begin(self, deadlines: MergeDeadlines) -> None:
         """Wait until the archives have begun; those that have not by then are late."""
@@ -108,27 +115,31 @@ class Merge:
             admitted = self._join if lane.begun else self._mark_late
             admitted(lane)
 
-    async def blocks(self) -> AsyncGenerator[list[Memento], None]:
+    async def blocks(self) -> AsyncGenerator[CaptureColumns, None]:
         """Yield all captures in order of stamp and address."""
+        reached = ""
         while self._live and not self.cut_short:
             await self._until_ready()
+            if reached and self._admit(reached):
+                await self._until_ready()
+            await self.turns.next()
             block = self._limited(self._block())
             if block:
-                reached = second(block[-1])
+                reached = second(block.stamps[-1])
                 yield block
                 self._admit(reached)
 
-    def _limited(self, block: list[Memento]) -> list[Memento]:
+    def _limited(self, block: CaptureColumns) -> CaptureColumns:
         left = MOST_ITEMS - self.sent
         self.cut_short = len(block) > left
         self.sent += min(len(block), left)
         return block[:left] if self.cut_short else block
 
-    def _block(self) -> list[Memento]:
+    def _block(self) -> CaptureColumns:
         live = self._live
-        horizon = min(filter(None, (lane.horizon() for lane in live)), default=None)
-        block = [capture for lane in live for capture in lane.take(horizon)]
-        block.sort(key=_order)
+        most = max(_BLOCK // len(live), _LEAST)
+        horizon = min(filter(None, (lane.horizon(most) for lane in live)), default=None)
+        block = in_order([lane.take(horizon) for lane in live])
         for lane in [lane for lane in live if lane.ended and not lane.captures]:
             self._leave(lane)
         return _each_once(block)
@@ -150,15 +161,21 @@ class Merge:
         why = "no answer in time"
         self.failures[lane.archive] = Unreachable(lane.archive, self._original, why)
 
-    def _admit(self, sent: str) -> None:
-        """Admit late archives whose lists begin after the second *sent*; stop the others."""
+    def _admit(self, sent: str) -> bool:
+        """Admit late archives whose lists begin after the second *sent*; stop the others.
+
+        Return whether any was admitted.
+        """
+        admitted = False
         for lane in [lane for lane in self._late if lane.begun]:
             self._late.remove(lane)
-            if lane.captures and second(lane.captures[0]) <= sent:
+            if lane.captures and second(lane.captures.stamps[0]) <= sent:
                 lane.stop()
             else:
                 del self.failures[lane.archive]
                 self._join(lane)
+                admitted = True
+        return admitted
 
     async def _until_ready(self) -> None:
         """Wait for lanes without a complete second; those that stall are stopped."""
@@ -190,29 +207,37 @@ class Merge:
             return
 
 
-def _each_once(block: list[Memento]) -> list[Memento]:
+def _position(capture: Memento) -> tuple[str, str]:
+    return capture.stamp, capture.uri
+
+
+def _each_once(block: CaptureColumns) -> CaptureColumns:
     """Return *block* without duplicates: captures of one second at the same address.
 
     Archives list captures of one another. An address usually contains its stamp, so duplicates
     have the same second; comparing further would mean remembering all captures.
     """
-    if len(set(map(_uri, block))) == len(block):
+    if len(set(block.uris)) == len(block):
         return block
-    seen: dict[tuple[str, str], Memento] = {}
-    for capture in block:
-        seen.setdefault((second(capture), capture[1]), capture)
-    return list(seen.values())
+    rows = zip(block.stamps, block.uris, block.details, strict=True)
+    seen: dict[tuple[str, str], tuple[str, str, Details]] = {}
+    for row in rows:
+        seen.setdefault((second(row[0]), row[1]), row)
+    return from_rows(seen.values())
 
 
 @asynccontextmanager
 async def merged(
-    lists: Mapping[str, AsyncGenerator[Sequence[Memento], None]], original: str
+    lists: Mapping[str, AsyncGenerator[Sequence[Memento], None]],
+    original: str,
+    turns: Turns | None = None,
 ) -> AsyncIterator[Merge]:
-    """Merge *lists*, by archive, each oldest first."""
+    """Merge *lists*, by archive, each oldest first; *turns* are shared with other merges."""
     changed = asyncio.Event()
-    lanes = [Lane(archive, batches, changed) for archive, batches in lists.items()]
+    turns = turns or Turns()
+    lanes = [Lane(archive, batches, changed, turns) for archive, batches in lists.items()]
     try:
-        yield Merge(lanes, changed, original)
+        yield Merge(lanes, changed, original, turns)
     finally:
         for lane in lanes:
             lane.stop()

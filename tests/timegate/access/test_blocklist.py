@@ -67,6 +67,8 @@ async def test_every_endpoint_answers_451_for_a_blocked_url(tmp_path: Path) -> N
         f"/memento/2016/{page}",
         f"/memento/proxy/2016/{page}",
         f"/web/2016/{page}",
+        f"/view/2016/{page}",
+        f"/view/2016-2016@{collection}.mp_/{page}",
         f"/cdx?url={page}",
         f"/collections/{collection}/2016/{page}",
         f"/collections/{collection}/timemap/link/{page}",

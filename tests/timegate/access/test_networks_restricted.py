@@ -165,4 +165,4 @@ async def test_endpoints_times_and_counters_of_a_hidden_archive_are_not_shown(
     assert lists[0].count("last 1 request") == 0
     assert lists[1].count("last 1 request") == 1
     assert ['archive="harbour"' in text for text in metrics] == [False, True]
-    assert [one["archives"]["asked"] for one in ready] == [2, 3]
+    assert [one["archives"]["asked"] for one in ready] == [1, 2]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from archives.model import Memento
 from archives.moment import Moment
+from archives.source import WantedCaptures
 from tests.timegate.timemaps.capture_lists import at
 from timegate.cdx.formats import Capture, Cdxj, PywbObjects, WaybackArray, WaybackLines
 from timegate.cdx.query import (
@@ -441,6 +442,42 @@ def test_the_nearest_rows_are_the_nearest_of_all_captures(
     some = selected(replace(near, limit=limit), captures, step)
 
     assert some == everything[:limit]
+
+
+# What must be read
+
+
+@pytest.mark.parametrize(
+    ("parameters", "wanted"),
+    [
+        ({"limit": "5"}, WantedCaptures(most=5)),
+        ({"limit": "5", "offset": "2", "showResumeKey": "true"}, WantedCaptures(most=8)),
+        ({"limit": "-5"}, WantedCaptures(order="newest", most=5)),
+        ({"sort": "reverse", "limit": "5"}, WantedCaptures(order="newest", most=5)),
+        (
+            {"closest": "2013", "limit": "5"},
+            WantedCaptures(order="nearest", near=Moment("2013"), most=5),
+        ),
+        ({"from": "2012", "to": "2013", "limit": "5"}, WantedCaptures("2012", "2013", most=5)),
+        # How many captures make five rows is not known.
+        ({"limit": "5", "filter": "statuscode:200"}, WantedCaptures()),
+        ({"limit": "5", "collapse": "timestamp:4", "from": "2012"}, WantedCaptures("2012")),
+    ],
+)
+def test_a_query_says_which_captures_must_be_read(
+    parameters: dict[str, str], wanted: WantedCaptures
+) -> None:
+    assert query_of("wayback", **parameters).wanted == wanted
+
+
+def test_a_resumed_query_begins_at_the_second_of_its_key() -> None:
+    selection = Selection(query_of(limit="1", showResumeKey="true"))
+    selection.take([capture(stamp) for stamp in STAMPS])
+
+    assert selection.resume_key is not None
+    assert query_of(resumeKey=selection.resume_key).wanted == WantedCaptures(STAMPS[0])
+    collapsed = query_of(resumeKey=selection.resume_key, collapse="timestamp:4")
+    assert collapsed.wanted == WantedCaptures()
 
 
 # How it is written

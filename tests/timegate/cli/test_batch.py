@@ -71,7 +71,7 @@ def test_a_page_without_archive_links_is_reported_and_written_unchanged(tmp_path
 def test_a_list_of_another_format_is_rejected_before_anything_is_written(
     tmp_path: Path,
 ) -> None:
-    path, out = listed(tmp_path, '[["http://a/"]]', "list"), tmp_path / "out.jsonl"
+    path, out = listed(tmp_path, '[["a"]]', "list"), tmp_path / "out.jsonl"
 
     result = batch(tmp_path, "--batch", path, "--output", str(out))
 
@@ -111,22 +111,51 @@ def test_output_report_and_journal_are_written_to_files(tmp_path: Path) -> None:
     assert (tmp_path / "out.csv.journal").exists()
 
 
-def test_a_finished_run_is_not_repeated_and_its_output_can_be_written_again(
-    tmp_path: Path,
-) -> None:
+def test_the_output_of_a_finished_run_can_be_written_again(tmp_path: Path) -> None:
     path = listed(tmp_path, "nonsense\n")
     out = tmp_path / "out.jsonl"
     batch(tmp_path, "--batch", path, "--output", str(out))
     first = out.read_bytes()
     out.unlink()
 
-    again = batch(tmp_path, "--batch", path, "--output", str(out))
     resumed = batch(tmp_path, "--batch", path, "--output", str(out), "--resume")
 
-    assert again.exit_code == 2
-    assert "--resume" in again.stderr
     assert "1 reference, 1 already done" in resumed.stderr
     assert out.read_bytes() == first
+
+
+def test_the_journal_of_a_finished_run_is_not_in_the_way_of_another_list(
+    tmp_path: Path,
+) -> None:
+    out = tmp_path / "out.jsonl"
+    batch(tmp_path, "--batch", listed(tmp_path, "nonsense\n"), "--output", str(out))
+
+    other = listed(tmp_path, "different\nwords\n")
+    again = batch(tmp_path, "--batch", other, "--output", str(out), "--tolerance", "1d")
+
+    assert "2 references: 2 refused" in again.stderr
+    assert len(out.read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["--work"], "require --queue"),
+        (["--progress"], "require --queue"),
+        (["--queue", "redis://127.0.0.1", "--work", "--progress"], "only one of"),
+        (["--queue", "redis://127.0.0.1", "--work", "http://a.example/"], "only one of"),
+        (["--queue", "http://127.0.0.1", "--progress"], "--queue: the queue is at none of"),
+        (["--queue", "redis://127.0.0.1#a b", "--progress"], "a name consists of"),
+        (["--queue", "http://a", "--batch", "-"], "--queue: the queue is at none of"),
+    ],
+)
+def test_bad_usage_of_a_queue_is_explained(
+    tmp_path: Path, arguments: list[str], why: str
+) -> None:
+    result = batch(tmp_path, *arguments, given="http://a.example/\n")
+
+    assert result.exit_code == 2
+    assert why in result.stderr
 
 
 def test_a_journal_of_another_list_is_rejected_before_any_query(tmp_path: Path) -> None:
@@ -177,3 +206,14 @@ def test_an_archive_that_is_not_trusted_is_not_queried_even_if_named(
     assert trusting.exit_code == 4
     assert json.loads(cautious.stdout)["report"]["attempts"] == []
     assert json.loads(choosy.stdout)["report"]["attempts"] == []
+
+
+def test_a_link_to_an_own_collection_is_found_in_that_collection() -> None:
+    link = "http://127.0.0.1:1208/collections/harbour/20101105101500/http://museum.example/"
+
+    result = CliRunner().invoke(
+        main, ["resolve", "--demo", "--batch", "-", "--to", "jsonl"], input=f"{link}\n"
+    )
+
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["outcome"] == "exact"

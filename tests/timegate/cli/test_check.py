@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from tests.timegate.conformance.archive import PAGE, Archive, an_archive, running
 from tests.timegate.conformance.checking import checked
 from timegate.cli.check import check_command, show
-from timegate.cli.output import Terminal
+from timegate.cli.terminal import Terminal
 from timegate.conformance.history import History
 
 

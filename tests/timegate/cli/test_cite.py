@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
-from timegate.citations import FORMS
+from timegate.citations.forms import FORMS
 from timegate.cli import main
 
 

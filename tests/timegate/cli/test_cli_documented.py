@@ -38,9 +38,12 @@ def test_every_command_has_a_section(name: str) -> None:
 
 def test_every_member_of_the_report_is_explained() -> None:
     found = printed("resolve", "--demo", "--json", "duri:2010-11:http://museum.example/")
+    text = printed("resolve", "--demo", "--json", "http://museum.example/ accessed 2010-11")
     refused = printed("resolve", "--demo", "--json", "nonsense:")
+    page = "duri:2010-11:http://museum.example/gallery"
+    whole = printed("resolve", "--demo", "--json", "--verify", "page", page)
 
-    assert found.keys() | refused.keys() == FIRST_CELLS
+    assert found.keys() | text.keys() | refused.keys() | whole.keys() == FIRST_CELLS
 
 
 @pytest.mark.parametrize(

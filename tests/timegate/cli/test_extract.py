@@ -221,3 +221,34 @@ def test_captures_of_one_second_are_extracted_with_their_own_bytes(tmp_path: Pat
 
     assert result.exit_code == 0, result.stderr
     assert bodies(out) == {(url, date): date.encode() for date in dates}
+
+
+def test_a_part_of_a_collection_is_its_file_as_requested(tmp_path: Path) -> None:
+    given = "urn:pwid:harbour.example:2010-11-05T10:15:00Z:part:http://museum.example/\n"
+
+    result = extract(tmp_path, "--json", given=given)
+
+    row = json.loads(result.stdout)
+    assert (row["outcome"], row["code"]) == ("exact", 0)
+    assert "parts" not in row
+
+
+def test_an_unfinished_extraction_is_continued_only_on_request(tmp_path: Path) -> None:
+    (tmp_path / "out.warc.gz.part").mkdir()
+
+    refused = extract(tmp_path)
+    resumed = extract(tmp_path, "--resume")
+
+    assert refused.exit_code == 2
+    assert "continue with --resume, or remove the folder" in refused.stderr
+    assert "6 references, 6 saved in" in resumed.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["out.warc.gz"]
+
+
+def test_a_name_that_is_neither_warc_nor_wacz_is_refused(tmp_path: Path) -> None:
+    words = ["extract", "--demo", "-", "-o", str(tmp_path / "copies.zip")]
+
+    result = CliRunner().invoke(main, words, input=LIST)
+
+    assert result.exit_code == 2
+    assert "must end in .warc.gz, .warc or .wacz" in result.stderr

@@ -12,12 +12,13 @@ from archives.registry import Registry, load_known
 from archives.source import Request
 from timegate.cli import main
 from timegate.cli.closest import ArchiveAnswer, as_text
-from timegate.cli.output import Styled, Terminal, echo, echo_lines, result_lines, show
+from timegate.cli.output import ProgressLine, Styled, echo, echo_lines, waiting_words
+from timegate.cli.terminal import Terminal, result_lines, show
 from timegate.identifiers import parse
 from timegate.resolution.model import Attempt, Preferences, Resolution, UnaskedVariant
 from timegate.resolution.query import query_for
 from timegate.routing.planner import unplanned
-from timegate.upstream.stack import UpstreamExchange
+from timegate.upstream.exchange_log import UpstreamExchange
 from timegate.verdict import verdict
 
 REGISTRY: Registry = load_known()
@@ -84,7 +85,7 @@ def test_other_mementos_are_listed_with_their_distance() -> None:
 def test_without_a_memento_the_archives_without_an_answer_are_named_in_red() -> None:
     text = shown(silent(), colour=True)
 
-    assert "\x1b[1;31m✘ No copy was found" in text
+    assert "\x1b[1;31m✘ Not every archive answered" in text
     assert "Wayback Machine" in text
 
 
@@ -102,7 +103,7 @@ def test_without_a_memento_variants_that_were_not_queried_are_named() -> None:
         "nothing found",
         "not every archive was queried for https://www.dr.dk",
     ]
-    assert "Not every archive was queried for variants" in screen.getvalue()
+    assert "not every one was queried for https://www.dr.dk" in screen.getvalue()
 
 
 def test_a_link_can_be_opened_also_where_it_is_folded() -> None:
@@ -281,3 +282,64 @@ def test_words_can_be_coloured(capsys: pytest.CaptureFixture[str]) -> None:
     echo(Styled("found", "green"), f" {HOSTILE}")
 
     assert capsys.readouterr().out.startswith("found \\u001b")
+
+
+class FakeTerminal(StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_line_of_progress_is_replaced_and_then_removed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "21")
+    stream = FakeTerminal()
+
+    line = ProgressLine(stream)
+    line.show("0 of 2 archives have answered")
+    line.show("1 of 2")
+    line.clear()
+
+    assert stream.getvalue() == "\r\x1b[K0 of 2 archives have\r\x1b[K1 of 2\r\x1b[K"
+
+
+def test_a_line_of_progress_executes_nothing_that_an_archive_is_called(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    stream = FakeTerminal()
+
+    ProgressLine(stream).show("waiting for \x1b]0;x\x07")
+
+    assert "\x1b" not in stream.getvalue().removeprefix("\r\x1b[K")
+
+
+@pytest.mark.parametrize(("term", "stream"), [("dumb", FakeTerminal()), ("xterm", StringIO())])
+def test_no_progress_is_written_where_a_line_cannot_be_replaced(
+    term: str, stream: StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    line = ProgressLine(stream)
+
+    line.show("0 of 2")
+    line.clear()
+
+    assert (line.is_visible, stream.getvalue()) == (False, "")
+
+
+@pytest.mark.parametrize(
+    ("answered", "waiting", "words"),
+    [
+        (0, ["A"], "0 of 1 archive has answered, waiting for A"),
+        (2, [], "2 of 2 archives have answered"),
+        (1, list("ABCDE"), "1 of 6 archives have answered, waiting for A, B, C and 2 more"),
+    ],
+)
+def test_progress_names_the_archives_that_are_waited_for(
+    answered: int, waiting: list[str], words: str
+) -> None:
+    assert waiting_words(answered, waiting) == words

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from timegate.citations import FORMS
+from timegate.citations.forms import FORMS
 from timegate.cli import main
 
 HOME = "http://museum.example/"
@@ -156,7 +156,7 @@ def test_a_list_is_resolved_in_the_demo_too() -> None:
         (("--format", "bibtext", HOME), "Did you mean bibtex"),
         (("--precision", "exakt", HOME), "Did you mean exact?"),
         (("--config", "timegate.toml", HOME), "--demo cannot be combined"),
-        (("--batch", "-", "--at", "2016"), "--at does not apply to a list"),
+        (("--batch", "-", "--at", "someday"), "--at: 'someday' is not a time"),
         (("--batch", "-", "--wait", "3"), "--wait does not apply to a list"),
         (("--batch", "-", "--json"), "to a list; use --to"),
         (("--batch", "-", "--also", HOME), "put a column also into it"),
@@ -180,3 +180,103 @@ def test_an_invalid_configuration_is_named(text: str, tmp_path: Path) -> None:
 
     assert result.exit_code == 2
     assert str(config) in result.stderr
+
+
+PASTED = (
+    "{{cite web|url=http://museum.example/|title=The Museum|url-status=dead"
+    "|access-date=5 November 2010}}"
+)
+
+
+def test_a_citation_keeps_what_was_pasted() -> None:
+    written = resolve("--format", "cs1", PASTED).stdout
+
+    assert "|title=The Museum |" in written
+    assert "|url-status=dead |access-date=2010-11-05}}" in written
+
+
+def test_only_wikipedia_gets_the_pasted_date_of_access() -> None:
+    written = resolve("--format", "apa", PASTED).stdout
+
+    # The copy was not retrieved on the day on which the original was read.
+    assert "Retrieved November 5, 2010" not in written
+
+
+def test_a_bibliography_without_publication_dates_has_no_years() -> None:
+    assert "year" not in resolve("--format", "bibtex", PASTED).stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (f"{HOME} and {HOME}visit", f"  timegate resolve --demo {HOME}visit"),
+        (f"{HOME} and {HOME}visit", "run: timegate resolve --demo --batch FILE"),
+        (f"{HOME} (accessed 03/04/2010)", f"timegate resolve --demo --at 2010-04-03 {HOME}"),
+        (f"https://web.archive.org/web/*/{HOME}", f"timegate timemap --demo {HOME}"),
+    ],
+)
+def test_commands_that_are_suggested_in_the_demo_use_the_demo(text: str, line: str) -> None:
+    assert line in resolve(text).output
+
+
+def test_words_without_a_link_are_explained() -> None:
+    assert "there is no link in this text: write a URL" in resolve("asdf qwer").stdout
+
+
+def test_entries_without_an_archive_link_get_one(tmp_path: Path) -> None:
+    bibliography = tmp_path / "refs.bib"
+    bibliography.write_text(
+        f"@misc{{a, url = {{{HOME}}}, urldate = {{2010-11-05}}}}\n"
+        f"@misc{{b, url = {{{HOME}}}}}\n"
+        "@misc{c, url = {http://nowhere.example/}, urldate = {2010}}\n"
+    )
+    new = tmp_path / "new.bib"
+
+    result = resolve("--batch", str(bibliography), "--output", str(new))
+
+    first, *_ = new.read_text().split("@misc{b")
+    assert "archiveurl = {http://127.0.0.1:1208/collections/harbour/20101105101500/" in first
+    assert "archivedate = {2010-11-05}, urldate = {2010-11-05}}" in first
+    assert new.read_text().count("archiveurl") == 1
+    assert (
+        "3 references had no archive link: 1 got one; 1 had no date, which --at gives\n"
+        "  absent: http://nowhere.example/\n"
+    ) in result.stderr
+
+
+def test_a_new_archive_link_is_read_again_and_stays(tmp_path: Path) -> None:
+    bibliography, new, again = (tmp_path / name for name in ("a.bib", "b.bib", "c.bib"))
+    bibliography.write_text(f"@misc{{a, url = {{{HOME}}}, urldate = {{2010-11-05}}}}\n")
+
+    resolve("--batch", str(bibliography), "--output", str(new))
+    result = resolve("--batch", str(new), "--output", str(again))
+
+    assert again.read_bytes() == new.read_bytes()
+    assert "no archive link" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("output", "why"),
+    [
+        ("list.txt", "is the list itself: choose another name"),
+        ("out.xyz", "the format of .xyz is not known; use .jsonl, .json"),
+    ],
+)
+def test_an_output_that_cannot_be_meant_is_refused(
+    output: str, why: str, tmp_path: Path
+) -> None:
+    written = tmp_path / "list.txt"
+    written.write_text(f"{HOME}\n")
+
+    result = resolve("--batch", str(written), "--output", str(tmp_path / output))
+
+    assert result.exit_code == 2
+    assert why in result.stderr
+    assert written.read_text() == f"{HOME}\n"
+
+
+def test_a_copy_of_a_redirect_is_called_so_in_a_list() -> None:
+    result = resolve("--batch", "-", "--to", "csv", given=f"{HOME}visit\n")
+
+    assert f"{HOME}visit,redirect," in result.stdout
+    assert "1 reference: 1 redirect" in result.stderr

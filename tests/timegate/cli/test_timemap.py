@@ -35,7 +35,7 @@ def test_the_options_of_memgator_are_accepted_and_errors_go_to_standard_error(
 
     assert result.exit_code == 4
     assert result.stdout == ""
-    assert "dead" in result.stderr
+    assert "Dead" in result.stderr
 
 
 def test_an_unknown_format_is_rejected(archives: Path) -> None:

@@ -11,10 +11,11 @@ from prometheus_client import CollectorRegistry
 from archives.model import ArchiveEntry, Memento
 from archives.registry import Registry
 from tests.scenario import FakeArchive, World
-from timegate.endpoints.operations import Operations
+from timegate.endpoints.operations import CacheState, Operations
 from timegate.endpoints.resolve import BatchResolve, Resolve
 from timegate.endpoints.timegate import TimeGateEndpoint
 from timegate.pages.answer_pages import AnswerPages
+from timegate.pages.kept_answers import KeptAnswers
 from timegate.pages.rendering import Pages
 from timegate.resolution.coalescing import fixed
 from timegate.resolution.context import TimeBudget
@@ -121,7 +122,8 @@ class NoLists:
 
 def answer_pages(answers: Answers, registry: Registry) -> AnswerPages:
     """Return the pages that show the resolutions of *answers*."""
-    return AnswerPages(answers, registry, Pages(answers.base_url))
+    pages, kept = Pages(answers.base_url), KeptAnswers(answers.base_url)
+    return AnswerPages(answers, registry, pages, kept)
 
 
 def resolve_of(answers: Answers, registry: Registry) -> Resolve:
@@ -153,7 +155,11 @@ async def serving(
     answers = Answers(world.resolver, registry, "https://gate.example")
     resolve = resolving(answers, registry, answer_pages(answers, registry))
     operations = Operations(
-        registry, lambda name: {"name": name}, lambda: None, CollectorRegistry, "mailto:x@y.org"
+        registry,
+        lambda name: {"name": name, "asked": True},
+        CacheState,
+        CollectorRegistry,
+        "mailto:x@y.org",
     )
     around = Neighbours(fixed(world.archives), NoLists(), frozenset())
     routes = Routes(

@@ -19,7 +19,7 @@ from tests.timegate.timemaps.capture_lists import (
     capture,
     captures,
 )
-from timegate.endpoints.cdx import Captures, PywbCdx, WaybackCdx
+from timegate.endpoints.cdx import CdxCaptures, PywbCdx, WaybackCdx
 from timegate.resolution.coalescing import fixed
 from timegate.responses.answers import Answers
 from timegate.responses.model import Handler
@@ -35,7 +35,7 @@ async def serving(*archives: Lister) -> AsyncIterator[Site]:
     world = World(*archives)
     registry = entries(world)
     lists = ArchiveLists(fixed(world.archives), FakeListCache())
-    listed = Captures(lists, world.route, registry, QUICK)
+    listed = CdxCaptures(lists, world.route, registry, QUICK)
     resolve = resolve_of(Answers(world.resolver, registry, ""), registry)
     exact: dict[str, Handler] = {IA: WaybackCdx(listed), "/cdx": PywbCdx(listed)}
     dispatch = dispatch_to(resolve, exact=exact)
@@ -50,7 +50,7 @@ async def asked(site: Site, path: str, *pairs: tuple[str, str], method: str = "G
 
 def text(seen: Seen) -> str:
     if seen.headers.get("Transfer-Encoding") == "chunked":
-        return body(seen.body)
+        return body(seen)
     return seen.body.decode()
 
 
@@ -247,7 +247,7 @@ async def test_rows_are_aborted_if_a_list_breaks_off() -> None:
             return
 
     with pytest.raises(ValueError, match="base 16"):
-        body(seen.body)
+        body(seen)
 
 
 async def test_the_last_rows_of_a_list_that_broke_off_are_called_partial() -> None:

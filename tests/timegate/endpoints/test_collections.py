@@ -47,7 +47,7 @@ async def listed(collection: FakeCollection, **pairs: str) -> Seen:
 async def rows(collection: FakeCollection, **pairs: str) -> list[dict[str, str]]:
     seen = await listed(collection, output="json", **pairs)
     assert seen.status == 200
-    return [json.loads(line) for line in body(seen.body).splitlines()]
+    return [json.loads(line) for line in body(seen).splitlines()]
 
 
 async def test_the_overview_lists_the_collections(collection: FakeCollection) -> None:
@@ -159,7 +159,7 @@ async def test_the_timemap_lists_addresses_in_the_collection(
 ) -> None:
     seen = await asked(collection, f"/collections/mine/timemap/{form}/{URL}")
 
-    text = body(seen.body)
+    text = body(seen)
     assert seen.status == 200
     assert [stamp for stamp in STAMPS if f"{OURS}/{stamp}/{URL}" in text] == [*STAMPS]
     assert f"{OURS}/timegate/{URL}" in text
@@ -188,7 +188,7 @@ async def test_cdx_has_the_line_format_of_pywb(collection: FakeCollection) -> No
     seen = await listed(collection)
 
     assert seen.headers["Content-Type"] == "text/x-cdxj"
-    lines = body(seen.body).splitlines()
+    lines = body(seen).splitlines()
     assert [line.split(" {")[0] for line in lines] == [f"com,example)/ {s}" for s in STAMPS]
 
 
@@ -288,3 +288,15 @@ def test_a_range_of_urls_has_the_right_bounds(
 
     assert lower <= surt(inside) < upper
     assert not lower <= surt(outside) < upper
+
+
+@pytest.mark.parametrize("written", ["http://example.com/", "example.com/"])
+async def test_the_form_of_a_collection_leads_to_the_page_of_captures(
+    collection: FakeCollection, written: str
+) -> None:
+    seen = await asked(collection, f"/collections/mine?url={quote(written, safe='')}")
+
+    assert seen.status == 303
+    assert seen.headers["Location"].endswith(
+        "/timemap/html/http%3A%2F%2Fexample.com%2F?archive=mine"
+    )

@@ -7,7 +7,7 @@ from pkgutil import iter_modules
 
 import pytest
 
-from archives.adapters import KINDS as ARCHIVES
+from archives.kinds import KINDS as ARCHIVES
 from timegate import endpoints
 from timegate.endpoints.openapi import OpenApi, description
 from timegate.identifiers import KINDS

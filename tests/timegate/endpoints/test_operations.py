@@ -8,15 +8,17 @@ from prometheus_client import CollectorRegistry
 
 from archives.registry import Registry
 from tests.scenario import entry
-from timegate.endpoints.operations import Condition, Operations
+from timegate.endpoints.operations import CacheState, Condition, Operations
 from timegate.responses.model import ClientRequest, Response
 
 
-async def readiness(condition: Condition, trouble: str | None = None) -> Response:
+async def readiness(
+    condition: Condition, trouble: str | None = None, dropped: int = 0
+) -> Response:
     operations = Operations(
         Registry([entry("well"), entry("dead")]),
-        lambda name: {"breaker": "open" if name == "dead" else "closed"},
-        lambda: trouble,
+        lambda name: {"asked": True, "breaker": "open" if name == "dead" else "closed"},
+        lambda: CacheState(trouble, dropped),
         CollectorRegistry,
         None,
         lambda: condition,
@@ -58,6 +60,12 @@ async def test_failing_archives_and_cache_are_reported_but_the_server_stays_read
     assert body["cache"] == "in trouble, see the log"
 
 
+async def test_values_that_were_not_written_to_the_cache_are_counted() -> None:
+    answer = await readiness(Condition(), dropped=3)
+
+    assert (answer.status, json.loads(answer.body)["cache_writes_dropped"]) == (200, 3)
+
+
 async def test_readiness_shows_no_names_of_files_or_hosts() -> None:
     wrong = Condition(reload="not taken over: /etc/t.toml: listen.prot: unknown")
 
@@ -66,3 +74,18 @@ async def test_readiness_shows_no_names_of_files_or_hosts() -> None:
     assert b"/etc" not in answer.body
     assert b"redis.inside" not in answer.body
     assert json.loads(answer.body)["configuration"] == "not taken over, see the log"
+
+
+async def test_archives_in_use_are_counted_as_on_their_page() -> None:
+    operations = Operations(
+        Registry([entry("well"), entry("unreachable")]),
+        lambda name: {"asked": name == "well"},
+        lambda: CacheState(None, 0),
+        CollectorRegistry,
+        None,
+        Condition,
+    )
+
+    answer = await operations.about(ClientRequest("GET", "", CIMultiDict()))
+
+    assert json.loads(answer.body)["archives"] == ["well"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archives.adapters import KINDS
+from archives.kinds import KINDS
 from archives.model import ArchiveEntry
 from archives.registry import entry_from
 from tests.scenario import LIMITS, FakeArchive, World
@@ -461,6 +461,33 @@ async def test_many_identifiers_at_once_are_answered_line_by_line() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"<part>\n{PWID}\n</part>\n<part>\nurn:pwid:b.example:2016Z:part:x\n</part>\n",
+        f'["{PWID}", {{"pwid": "urn:pwid:b.example:2016Z:part:x"}}]',
+        f"  {PWID[:28]}\n  {PWID[28:]}\n\n  urn:pwid:b.example:2016Z:part:x\n",
+    ],
+)
+async def test_a_list_in_another_format_is_answered_line_by_line(body: str) -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask("/resolve", method="POST", body=body.encode())
+
+    lines = [json.loads(line) for line in seen.body.splitlines() if line.startswith(b"{")]
+    assert {line["input"]: line["status"] for line in lines} == {
+        PWID: 200,
+        "urn:pwid:b.example:2016Z:part:x": 400,
+    }
+
+
+async def test_a_list_that_cannot_be_read_is_a_problem() -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask("/resolve", method="POST", body=b'["http://a.example/", ')
+
+    assert seen.status == 400
+    assert json.loads(seen.body)["type"].endswith("/bad-list")
+
+
 class Failing(Resolve):
     """A `Resolve` that raises an unforeseen exception for some identifiers."""
 
@@ -604,3 +631,14 @@ async def test_lines_of_a_batch_may_have_equivalent_urls() -> None:
     [row] = [json.loads(line) for line in lines if line.startswith(b"{")]
     assert (row["input"], row["status"]) == (f"duri:2016:{URL}", 400)
     assert row["detail"] == "also must be http or https URLs, at most 5"
+
+
+async def test_a_batch_does_not_look_for_the_parts_of_pages() -> None:
+    async with serving(FakeArchive("a", stamps=("20160122112029",))) as site:
+        by_parameter = await site.ask("/resolve?verify=page", method="POST", body=b"x")
+        by_prefer = await site.ask(
+            "/resolve", ("Prefer", "verify=page"), method="POST", body=b"x"
+        )
+
+    assert (by_parameter.status, by_prefer.status) == (400, 400)
+    assert "one identifier" in json.loads(by_parameter.body)["detail"]

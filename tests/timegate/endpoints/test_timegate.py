@@ -271,3 +271,25 @@ async def test_only_equivalent_urls_are_no_part_of_the_url(
 
     assert seen.status == status
     assert next((url for url, _ in archive.asked), None) == asked
+
+
+@pytest.mark.parametrize("value", ["yesterday", "2016-01-22", "2016-13-22T11:20:29.5Z"])
+async def test_a_bad_time_is_400_for_a_lenient_client_too(value: str) -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask(
+            f"/timegate/{URL}", ("Accept-Datetime", value), ("Prefer", "handling=lenient")
+        )
+
+    assert seen.status == 400
+
+
+async def test_a_fraction_is_sent_to_archives_as_its_second() -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask(
+            f"/timegate/{URL}",
+            ("Accept-Datetime", "2016-01-22T11:20:29.25Z"),
+            ("Prefer", "handling=lenient"),
+        )
+
+    assert seen.headers["Location"] == f"http://a/{EXACT}/{URL}"
+    assert "match=exact" not in seen.headers["Memento-Precision"]

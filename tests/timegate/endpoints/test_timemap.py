@@ -8,8 +8,9 @@ import pytest
 
 from archives.errors import Refused, Unreachable
 from archives.model import ArchiveEntry, Memento
+from archives.source import WantedCaptures
 from tests.scenario import FakeArchive, World
-from tests.timegate.endpoints.served import QUICK, Site, dispatch_to, entries, resolve_of
+from tests.timegate.endpoints.served import QUICK, Seen, Site, dispatch_to, entries, resolve_of
 from tests.timegate.timemaps.capture_lists import (
     ORIGINAL,
     FakeListCache,
@@ -34,8 +35,9 @@ class Lister(FakeArchive):
     originals: list[str] = field(default_factory=list)
 
     def mementos(
-        self, original: str, *, detailed: bool = False
+        self, original: str, *, detailed: bool = False, wanted: WantedCaptures | None = None
     ) -> AsyncGenerator[Sequence[Memento], None]:
+        del wanted
         self.originals.append(original)
         return self.index() if detailed and self.index is not None else self.listing()
 
@@ -71,9 +73,14 @@ async def serving(*archives: Lister, cache: FakeListCache | None = None) -> Asyn
         yield Site(port, world)
 
 
-def body(octets: bytes) -> str:
-    """Decode a chunked body; raise ValueError if it is incomplete."""
-    text = b""
+def body(seen: Seen) -> str:
+    """Return the body; raise ValueError if it is incomplete."""
+    octets, text = seen.body, b""
+    length = int(seen.headers.get("Content-Length", "-1"))
+    if length >= 0:
+        if len(octets) != length:
+            raise ValueError("the body is incomplete")
+        return octets.decode()
     while True:
         size, _, octets = octets.partition(b"\r\n")
         length = int(size, 16)
@@ -107,7 +114,7 @@ async def test_a_timemap_lists_the_captures_of_all_archives(
     assert seen.headers["Vary"] == "accept, prefer"
     assert 'rel="timemap"' in seen.headers["Link"]
     assert 'original"' not in seen.headers["Link"]
-    text = body(seen.body)
+    text = body(seen)
     places = [text.index(m.uri) for m in (capture("a", 1), capture("b", 2), capture("a", 3))]
     assert places == sorted(places)
 
@@ -116,7 +123,7 @@ async def test_links_use_the_base_url_and_not_what_the_client_sent() -> None:
     async with serving(A) as site:
         seen = await site.ask(f"/timemap/link/{ORIGINAL}", ("X-Forwarded-Host", "evil.example"))
 
-    assert "<https://gate.example/timegate/http://example.org/>" in body(seen.body)
+    assert "<https://gate.example/timegate/http://example.org/>" in body(seen)
 
 
 async def test_head_sends_the_headers_and_closes_the_lists() -> None:
@@ -156,7 +163,7 @@ async def test_the_timemap_of_an_identifier_is_that_of_its_item(identifier: str)
 
     assert seen.status == 200
     assert archive.originals == [ORIGINAL]
-    assert body(seen.body).startswith(f'<{ORIGINAL}>; rel="original"')
+    assert body(seen).startswith(f'<{ORIGINAL}>; rel="original"')
 
 
 async def test_the_query_of_a_url_is_its_own() -> None:
@@ -258,7 +265,7 @@ async def test_archives_missing_at_the_first_byte_are_named_in_the_header() -> N
     assert seen.status == 200
     assert seen.headers["Memento-Sources"] == 'partial;asked=3;failed=2;missing="b c"'
     assert seen.headers["Cache-Control"] == "no-cache"
-    assert body(seen.body).count("memento") == 2
+    assert body(seen).count("memento") == 2
 
 
 BREAKS = (captures("a", range(3_000)), captures("a", [3_001]), Unreachable("a", "", "cut"))
@@ -272,7 +279,7 @@ async def test_a_list_that_breaks_off_after_the_first_byte_is_aborted() -> None:
             return
 
     with pytest.raises(ValueError, match="base 16"):
-        body(seen.body)
+        body(seen)
 
 
 async def test_incomplete_json_says_so_at_its_end() -> None:
@@ -281,7 +288,7 @@ async def test_incomplete_json_says_so_at_its_end() -> None:
     async with serving(lister("a", *BREAKS), B, cache=cache) as site:
         seen = await site.ask(f"/timemap/json/{ORIGINAL}")
 
-    timemap = json.loads(body(seen.body))
+    timemap = json.loads(body(seen))
     assert seen.headers["Memento-Sources"] == "pending;asked=2;failed=0"
     assert timemap["timegate"]["missing"] == {"a": "cut"}
     assert "a" not in cache.kept
@@ -297,7 +304,7 @@ async def test_a_cached_list_is_sent_without_queries() -> None:
     async with serving(archive, cache=FakeListCache(a=captures("a", [1]))) as site:
         seen = await site.ask(f"/timemap/link/{ORIGINAL}", ("Cache-Control", "only-if-cached"))
 
-    assert capture("a", 1).uri in body(seen.body)
+    assert capture("a", 1).uri in body(seen)
     assert archive.originals == []
 
 
@@ -345,5 +352,34 @@ async def test_the_first_page_of_time_travel_has_everything_and_there_is_no_seco
         second = await site.ask(f"/timemap/link/2/{ORIGINAL}")
 
     assert first.status == 200
-    assert body(first.body) == body(whole.body)
+    assert body(first) == body(whole)
     assert second.status == 404
+
+
+async def test_clients_that_request_the_same_list_at_the_same_time_share_one() -> None:
+    archive = lister("a", 0.05, captures("a", [1, 3]))
+    async with serving(archive) as site:
+        async with asyncio.TaskGroup() as group:
+            asking = [
+                group.create_task(site.ask(f"/timemap/link/{ORIGINAL}")) for _ in range(20)
+            ]
+        answers = {(task.result().status, body(task.result())) for task in asking}
+
+    assert len(answers) == 1
+    assert len(archive.originals) == 1
+
+
+async def test_a_client_that_leaves_does_not_end_the_list_of_the_others() -> None:
+    archive = lister("a", 0.05, captures("a", [1, 3]))
+    target = f"/timemap/link/{ORIGINAL}"
+    async with serving(archive) as site:
+        async with asyncio.TaskGroup() as group:
+            leaving = group.create_task(site.ask(target))
+            await asyncio.sleep(0.02)
+            staying = group.create_task(site.ask(target))
+            await asyncio.sleep(0.02)
+            leaving.cancel()
+        seen = staying.result()
+
+    assert seen.status == 200
+    assert body(seen).count("memento") == 2

@@ -187,7 +187,7 @@ async def test_without_a_stamp_the_time_is_negotiated() -> None:
     assert bare.headers["Location"].startswith("http://b/2013")
     assert bare.headers["Vary"] == "accept-datetime, prefer"
     assert dated.headers["Location"].startswith("http://a/2010")
-    assert dated.headers["Vary"] == "prefer"
+    assert dated.headers["Vary"] == "accept, prefer"
 
 
 async def test_the_query_of_a_url_is_its_own() -> None:
@@ -332,3 +332,27 @@ async def test_unusable_parameters_are_rejected(query: str) -> None:
 
         assert site.world.requests() == 0
     assert seen.status == 400
+
+
+@pytest.mark.parametrize(
+    ("target", "location"),
+    [
+        ("*/http://example.org/?a=b", "/timemap/html/http://example.org/?a=b"),
+        ("%2A/http://example.org/", "/timemap/html/http://example.org/"),
+        (
+            "2013*/http://example.org/?a",
+            "/timemap/html/http%3A%2F%2Fexample.org%2F%3Fa?from=2013&to=2013",
+        ),
+        (
+            "2013-201506%2a/http://example.org/",
+            "/timemap/html/http%3A%2F%2Fexample.org%2F?from=2013&to=201506",
+        ),
+        ("timemap/html/http://example.org/", "/timemap/html/http://example.org/"),
+    ],
+)
+async def test_a_browser_is_led_to_the_page_of_all_captures(target: str, location: str) -> None:
+    async with serving(*archives()) as site:
+        seen = await site.ask(f"/web/{target}", ("Accept", "text/html"))
+
+    assert seen.status == 302
+    assert seen.headers["Location"] == f"{HERE}{location}"

@@ -130,3 +130,17 @@ def test_parsing_and_citing_need_no_network() -> None:
     assert cited.duri == "duri:2016-01-22T11:20:29Z:http://www.dr.dk"
     with pytest.raises(ValueError, match="link"):
         timegate.cite("http://example.org/")
+
+
+async def test_the_parts_of_a_page_are_found() -> None:
+    async with timegate.open(demo=True) as gate:
+        found = await gate.parts("http://museum.example/gallery", at="2010-11")
+        nothing = await gate.parts("http://museum.example/never")
+        redirect = await gate.parts("http://museum.example/visit")
+
+    assert [part["outcome"] for part in found.parts].count("found") == 4
+    assert len(found.pwids) == 5
+    assert "parts=5;found=4;missing=1" in found.page.precision
+    assert (nothing.page.uri, nothing.parts) == (None, ())
+    assert redirect.parts == ()
+    assert "parts=unknown" in redirect.page.precision

@@ -13,7 +13,7 @@ from tests.timegate.resolution.resolutions import (
     memento,
     resolved,
 )
-from timegate.cli.output import Terminal, result_lines, show
+from timegate.cli.terminal import Terminal, result_lines, show
 from timegate.pages.rendering import Pages
 from timegate.resolution.model import Resolution
 from timegate.responses.answer_view import answer_view
@@ -54,7 +54,7 @@ def test_the_page_the_command_line_and_the_report_use_the_same_words(
         document = report(resolution, judged, REGISTRY, "http://gate.example")
         screen = StringIO()
         show("id", resolution, judged, REGISTRY, Terminal(file=screen, width=200))
-        page = Pages("http://gate.example").render("reference", answer=view)
+        page = Pages("http://gate.example").render("reference", answer=view, token="")
 
         assert document["headline"] == view.headline
         assert view.headline in screen.getvalue()

@@ -58,7 +58,7 @@ def test_an_archive_that_is_off_is_referred_to_by_its_pattern_unchecked() -> Non
         "uri": ADDRESS,
         "datetime": "2016-01-22T11:20:29Z",
         "cause": "not-in-use",
-        "reason": "not in use: Not chosen in the configuration",
+        "reason": "not in use: not chosen in the configuration",
         "advice": "open the unchecked link in a browser; "
         'the operator can turn it on: use = ["internet-archive"] in [archives]',
         "checked": False,
@@ -146,6 +146,15 @@ def test_an_archive_link_is_referred_to_itself_or_where_it_has_moved(
     link: str, uri: str | None
 ) -> None:
     assert referred(unqueried(link)).uri == (uri or link)
+
+
+@pytest.mark.parametrize(
+    "server", ["web.archive.org:6379", "user:pw@web.archive.org", "web.archive.org."]
+)
+def test_a_link_to_another_server_of_the_host_is_not_handed_out(server: str) -> None:
+    link = f"https://{server}/web/20160122112029/http://www.dr.dk"
+
+    assert referred(unqueried(link)).uri == ADDRESS
 
 
 def test_a_link_without_a_time_is_deduced_for_a_time_from_elsewhere() -> None:

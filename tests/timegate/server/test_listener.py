@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncGenerator
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 
 import pytest
 
@@ -66,7 +66,7 @@ async def test_pages_for_operators_are_served() -> None:
     assert {answer.status for answer in seen.values()} == {200}
     assert seen["/healthz"].body == b"ok\n"
     assert json.loads(seen["/about"].body)["archives"] == ["a"]
-    assert json.loads(seen["/archives/a"].body)["state"] == {"name": "a"}
+    assert json.loads(seen["/archives/a"].body)["state"] == {"name": "a", "asked": True}
     assert "donotnegotiate" in seen["/about"].headers["Link"]
     assert unknown.status == 404
 
@@ -300,3 +300,22 @@ class _Post:
 
     async def __call__(self, request: ClientRequest, body: bytes) -> Response:
         return await ok(request._replace(rest=body.decode()))
+
+
+async def test_a_client_that_has_just_connected_is_answered_when_the_server_stops() -> None:
+    limit = ConnectionLimit(per_client=10)
+    dispatch = Dispatch(Routes({"/healthz": ok}, {}, ok))
+    with bound("127.0.0.1", 0) as place:
+        stack = AsyncExitStack()
+        await stack.enter_async_context(serving_at(dispatch, place, connections=limit))
+        reader, writer = await asyncio.open_connection(*place.getsockname())
+        await until(lambda: limit.total == 1)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(stack.aclose())
+            await until(lambda: place.fileno() == -1)
+            writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            answer = await reader.read()
+        writer.close()
+
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert answer.endswith(b"ok")

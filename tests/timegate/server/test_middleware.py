@@ -1,7 +1,6 @@
 """What every request passes through: a second origin for archived bytes, the access log."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from timegate.observability.logs import Access
 from timegate.responses.model import ClientRequest, Response
 from timegate.server.client_quota import ClientLimits
 from timegate.server.listener import listening
-from timegate.server.middleware import Dispatch, ResponseCache, Routes
+from timegate.server.middleware import Dispatch, Routes
 
 GATE, REPLAY = "http://gate.example", "http://bytes.example"
 
@@ -48,6 +47,11 @@ async def answered(replay_url: str | None, target: str, host: str) -> Seen | Non
         ("bytes.example", "/web/20160101000000id_/http://x.org/", None),
         ("bytes.example", "/web/20160101000000-id_/http://x.org/", 404),
         ("bytes.example", "/timegate/http://x.org/", 404),
+        ("gate.example", "/view/2016/http://x.org/", None),
+        ("gate.example", "/view/2016-2017@x.mp_/http://x.org/", 307),
+        ("gate.example", "/reconstruct/2016-2017@x.im_/http://x.org/", 307),
+        ("bytes.example", "/view/2016-2017@x.mp_/http://x.org/", None),
+        ("bytes.example", "/view/2016/http://x.org/", 404),
         ("bytes.example", "/", 404),
         ("bytes.example", "/healthz", None),
     ],
@@ -106,41 +110,3 @@ async def test_each_request_is_logged_if_an_access_log_is_given() -> None:
     (access,) = log
     assert (access.method, access.route, access.status) == ("GET", "/slow/", 200)
     assert access.address == "127.0.0.1"
-
-
-OLD, NEW = Response(302, {"Location": "old"}, keep=60.0), Response(302, keep=60.0)
-PLAIN = ("", "/timegate/http://x.org/", None, None, None, None)
-RELOAD = (*PLAIN[:-1], "max-age=0, No-Cache")
-
-
-def test_an_answer_without_caches_replaces_all_of_its_address() -> None:
-    cache = ResponseCache(lambda: 0.0)
-    other_form, other_page = (*PLAIN[:3], "text/html", None, None), ("", "/x", *PLAIN[2:])
-    for key in (PLAIN, other_form, other_page):
-        cache.put(key, OLD, cache.began())
-
-    cache.put(RELOAD, NEW, cache.began())
-
-    assert cache.get(PLAIN) is NEW
-    assert cache.get(other_form) is None
-    assert cache.get(other_page) is OLD
-
-
-def test_an_answer_that_began_before_a_reload_does_not_replace_it() -> None:
-    cache = ResponseCache(lambda: 0.0)
-    slow, reload = cache.began(), cache.began()
-
-    cache.put(RELOAD, replace(NEW, keep=0.0), reload)
-    cache.put(PLAIN, OLD, slow)
-
-    assert cache.get(PLAIN) is None
-
-
-@pytest.mark.parametrize("control", ["max-age=0", "only-if-cached", "x-no-cache"])
-def test_other_cache_directives_keep_nothing_and_replace_nothing(control: str) -> None:
-    cache = ResponseCache(lambda: 0.0)
-    cache.put(PLAIN, OLD, cache.began())
-
-    cache.put((*PLAIN[:-1], control), NEW, cache.began())
-
-    assert cache.get(PLAIN) is OLD

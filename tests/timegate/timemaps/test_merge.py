@@ -104,7 +104,7 @@ async def test_a_long_list_in_one_batch_comes_in_pieces() -> None:
         async with aclosing(merge.blocks()) as blocks:
             sizes = [len(block) async for block in blocks]
 
-    assert max(sizes) <= 1_000
+    assert max(sizes) <= 4_000
     assert sum(sizes) == 5_000
 
 

@@ -9,7 +9,7 @@ from multidict import CIMultiDict
 
 from tests.scenario import FakeArchive, World
 from tests.timegate.endpoints.served import QUICK, entries, resolve_of
-from timegate.endpoints.resolve import PwidResolver
+from timegate.endpoints.pwid_resolver import PwidResolver
 from timegate.responses.answers import Answers
 from timegate.responses.model import ClientRequest, EarlyResponse, Response
 
@@ -25,7 +25,7 @@ async def ask(
     world = World(FakeArchive("a", 0.0, (STAMP,), holds=holds), deadlines=QUICK)
     registry = entries(world)
     answers = Answers(world.resolver, registry, "https://gate.example")
-    resolver = PwidResolver(resolve_of(answers, registry))
+    resolver = PwidResolver(resolve_of(answers, registry), registry, "https://gate.example")
     async with world.coalescer:
         try:
             return await resolver(ClientRequest("GET", query, CIMultiDict(headers or {})))

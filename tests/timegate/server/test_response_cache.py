@@ -1,0 +1,124 @@
+"""Responses are kept for the same request, and for other times if they hold for them."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.clock import Clock
+from timegate.responses.model import Response
+from timegate.server.response_cache import Key, ResponseCache
+
+OLD, NEW = Response(302, {"Location": "old"}, keep=60.0), Response(302, keep=60.0)
+PLAIN = ("", "/timegate/http://x.org/", None, None, None, None)
+RELOAD = (*PLAIN[:-1], "max-age=0, No-Cache")
+
+
+def test_an_answer_without_caches_replaces_all_of_its_address() -> None:
+    cache = ResponseCache(lambda: 0.0)
+    other_form, other_page = (*PLAIN[:3], "text/html", None, None), ("", "/x", *PLAIN[2:])
+    for key in (PLAIN, other_form, other_page):
+        cache.put(key, OLD, cache.began())
+
+    cache.put(RELOAD, NEW, cache.began())
+
+    assert cache.get(PLAIN) is NEW
+    assert cache.get(other_form) is None
+    assert cache.get(other_page) is OLD
+
+
+def test_an_answer_that_began_before_a_reload_does_not_replace_it() -> None:
+    cache = ResponseCache(lambda: 0.0)
+    slow, reload = cache.began(), cache.began()
+
+    cache.put(RELOAD, replace(NEW, keep=0.0), reload)
+    cache.put(PLAIN, OLD, slow)
+
+    assert cache.get(PLAIN) is None
+
+
+@pytest.mark.parametrize("control", ["max-age=0", "only-if-cached", "x-no-cache"])
+def test_other_cache_directives_keep_nothing_and_replace_nothing(control: str) -> None:
+    cache = ResponseCache(lambda: 0.0)
+    cache.put(PLAIN, OLD, cache.began())
+
+    cache.put((*PLAIN[:-1], control), NEW, cache.began())
+
+    assert cache.get(PLAIN) is OLD
+
+
+class _Settled:
+    """Responses for all times of a day; anything else is no such time."""
+
+    keep, size = 30.0, 100
+
+    def at(self, accept_datetime: str) -> Response | None:
+        return NEW if accept_datetime.startswith("Fri, 22 Jan 2016") else None
+
+
+def _settled() -> Response:
+    response = Response(302, {"Location": "http://a.example/"}, keep=60.0)
+    response.mark_settled(_Settled())
+    return response
+
+
+def _asking(at: str | None, target: str = "/x", control: str | None = None) -> Key:
+    return ("", target, at, None, None, control)
+
+
+NOON = "Fri, 22 Jan 2016 12:00:00 GMT"
+LATER = "Fri, 22 Jan 2016 12:00:01 GMT"
+
+
+def test_a_settled_response_is_used_for_other_times() -> None:
+    clock = Clock()
+    cache = ResponseCache(clock)
+    cache.put(_asking(NOON), _settled(), cache.began())
+
+    assert cache.at_another_time(_asking(LATER)) is NEW
+    assert cache.at_another_time(_asking("Sat, 23 Jan 2016 12:00:00 GMT")) is None
+    assert cache.at_another_time(_asking(None)) is None
+    assert cache.at_another_time(_asking(LATER, "/y")) is None
+    assert cache.at_another_time(_asking(LATER, control="no-cache")) is None
+    clock.advance(31)
+    assert cache.at_another_time(_asking(LATER)) is None
+
+
+def test_a_reload_replaces_settled_responses() -> None:
+    cache = ResponseCache(lambda: 0.0)
+    cache.put(_asking(NOON), _settled(), cache.began())
+
+    cache.put(_asking(NOON, control="no-cache"), OLD, cache.began())
+
+    assert cache.at_another_time(_asking(LATER)) is None
+
+
+def test_a_response_that_was_changed_is_used_for_its_own_time_alone() -> None:
+    cache = ResponseCache(lambda: 0.0)
+    private = replace(_settled(), headers={"Cache-Control": "private"})
+
+    cache.put(_asking(NOON), private, cache.began())
+
+    assert cache.get(_asking(NOON)) is private
+    assert cache.at_another_time(_asking(LATER)) is None
+
+
+def test_only_the_latest_ranges_of_a_page_are_kept() -> None:
+    cache = ResponseCache(lambda: 0.0)
+    asked: list[int] = []
+
+    class Elsewhere(_Settled):
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def at(self, accept_datetime: str) -> Response | None:
+            del accept_datetime
+            asked.append(self.number)
+            return None
+
+    for number in range(10):
+        response = Response(302, keep=60.0)
+        response.mark_settled(Elsewhere(number))
+        cache.put(_asking(NOON), response, cache.began())
+
+    assert cache.at_another_time(_asking(LATER)) is None
+    assert asked == [9, 8, 7, 6]

@@ -1,0 +1,122 @@
+"""What is given to a command as an ID: an identifier, or a text with a reference in it."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from archives.moment import Moment
+from archives.registry import Registry
+from timegate.citations import NO_DESCRIPTION, PageDescription
+from timegate.citations.pasted import described_by
+from timegate.identifiers import parse
+from timegate.identifiers.model import ParsedIdentifier
+from timegate.references import FoundReference
+from timegate.references.pasted import read_pasted
+from timegate.resolution.query import NotNegotiable
+from timegate.text import counted
+
+_MOST_LISTED: Final = 100
+"""References that are listed; a batch reads all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An ID of the command line."""
+
+    title: str
+    """The identifier, or the reference that was found in a text."""
+    reading: ParsedIdentifier
+    at: Moment | None
+    """The time for a reference without one."""
+    said: tuple[str, ...] = ()
+    """Which date is used and why, and which are not."""
+    doubt: bool = False
+    """Whether another date may be meant."""
+    described: PageDescription = NO_DESCRIPTION
+    """What the text says about the page, for citations."""
+
+    @property
+    def members(self) -> Mapping[str, object]:
+        """The members of the JSON output about a text; none for an identifier."""
+        return {"read": {"reference": self.title, "said": self.said}} if self.said else {}
+
+
+class SeveralFound(ValueError):
+    """A text with more than one reference."""
+
+    def __init__(self, found: Sequence[FoundReference], options: str = "") -> None:
+        """*options* are those of the command, with a blank before each."""
+        super().__init__(f"{counted(len(found), 'reference')} in it: choose one")
+        self._found = found
+        self._options = options
+
+    @property
+    def references(self) -> list[str]:
+        """The references, each with its date."""
+        return [each.dated for each in self._found]
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """The references, each as a line to type, and the way to resolve all of them."""
+        yield f"{counted(len(self._found), 'reference')} in this text. For one of them:"
+        for each in self._found[:_MOST_LISTED]:
+            yield f"  {line_to_type(each, options=self._options)}"
+            yield from (f"    {said}" for said in each.said)
+        if len(self._found) > _MOST_LISTED:
+            yield f"  and {len(self._found) - _MOST_LISTED} more"
+        yield (
+            "For all of them, save the text as a file and run: "
+            f"timegate resolve{self._options} --batch FILE"
+        )
+
+
+def line_to_type(found: FoundReference, at: Moment | None = None, *, options: str = "") -> str:
+    """Return the command that resolves *found*, or lists its captures."""
+    quoted = shlex.quote(found.identifier)
+    if found.kind == "captures":
+        return f"timegate timemap{options} {quoted}"
+    if at is None and found.dates.doubt:
+        return f"timegate resolve{options} {shlex.quote(found.restated)}"
+    at = at or found.at
+    dated = "" if at is None else f" --at {at}"
+    return f"timegate resolve{options}{dated} {quoted}"
+
+
+def read_given(
+    text: str, registry: Registry, at: Moment | None, now: datetime, options: str = ""
+) -> Given:
+    """Return what *text* refers to; *at* is used instead of dates in it.
+
+    *options* are those of the command, for commands that are suggested.
+
+    Raises Malformed, SeveralFound, and NotNegotiable if the URL of the page is missing.
+    """
+    pasted = read_pasted(text, registry, now)
+    if pasted.reading is not None:
+        return Given(text, pasted.reading, at)
+    usable = [each for each in pasted.found if each.kind != "faulty"]
+    if len(usable) > 1:
+        raise SeveralFound(usable, options)
+    found = usable[0]
+    if found.kind != "reference":
+        raise NotNegotiable("not-negotiable", _what_to_do(found, options))
+    reading = parse(found.identifier, registry)
+    if at is not None:
+        return Given(found.identifier, reading, at, found.notes, described=described_by(found))
+    others = (
+        f"With another date: {line_to_type(found, moment, options=options)}"
+        for moment in found.dates.choices
+    )
+    said = (*found.said, *others)
+    described = described_by(found)
+    return Given(found.identifier, reading, found.at, said, found.dates.doubt, described)
+
+
+def _what_to_do(found: FoundReference, options: str) -> str:
+    if found.kind == "captures":
+        return f"{found.trouble.partition(':')[0]}: {line_to_type(found, options=options)}"
+    at = "DATE" if found.dates.at is None else str(found.dates.at)
+    command = f"timegate resolve{options} --at {at} URL"
+    return f"{found.trouble}: open it to see that URL, then {command}"

@@ -1,0 +1,110 @@
+"""``timegate resolve --queue``: a list that many processes resolve, and its progress."""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from hashlib import blake2b
+from secrets import token_hex
+
+import click
+
+from archives.model import ArchiveEntry
+from timegate.batch.dispatch import LaneLimits
+from timegate.batch.output import progress_text
+from timegate.batch.queue_roles import (
+    QueueEngines,
+    QueueWorker,
+    begin_job,
+    check_archives,
+    wait_for_job,
+)
+from timegate.batch.run import BadQueue, BatchEnvironment, ItemResolver, QueueStatus
+from timegate.batch.stream_queue import Job, StreamQueue, read_queue_url
+from timegate.cli.lists import WAITS, ListJob, OpenEngines, Status, opened_environment
+from timegate.cli.output import echo_text, ungrouped
+from timegate.config import Config
+from timegate.redis import is_shared
+
+
+def sharing(config: Config, url: str) -> Config:
+    """Return *config* with the limits of archives shared at *url*, if they are not already.
+
+    Raises BadQueue.
+    """
+    read_queue_url(url)
+    return config if is_shared(config.cache) else replace(config, cache=url.partition("#")[0])
+
+
+def queue_engines(url: str) -> OpenEngines:
+    """Return how to resolve a list at the queue *url*: here, and wherever else is worked."""
+
+    @asynccontextmanager
+    async def opened(
+        job: ListJob, environment: BatchEnvironment, status: Status
+    ) -> AsyncIterator[QueueEngines]:
+        resolver = ItemResolver(environment, job.preferences, WAITS, job.without)
+        limits = LaneLimits(environment.entries, job.at_once)
+        entry = Job(token_hex(8), job.preferences, _digest(environment.entries), limits.lanes)
+        async with StreamQueue(url) as queue:
+            await begin_job(queue, entry)
+            async with asyncio.TaskGroup() as tasks:
+                working = tasks.create_task(QueueWorker(queue, entry, resolver, limits).run())
+                yield QueueEngines(
+                    queue, entry, lambda item: resolver.placed(item, limits), status
+                )
+                await queue.end(entry)
+                await queue.report(status()._replace(complete=True))
+                await working
+
+    return opened
+
+
+def work_on_queue(config: Config, url: str, at_once: int) -> int:
+    """Work on the list at the queue *url* until it is complete; return the exit code."""
+    try:
+        with ungrouped(BadQueue):
+            asyncio.run(_work(sharing(config, url), url, at_once))
+    except BadQueue as error:
+        raise click.UsageError(str(error)) from error
+    return 0
+
+
+async def _work(config: Config, url: str, at_once: int) -> None:
+    async with StreamQueue(url) as queue:
+        entry: Job | None = await wait_for_job(queue)
+        while entry is not None:
+            job = ListJob(config, entry.preferences, at_once)
+            async with opened_environment(job) as environment:
+                check_archives(entry, _digest(environment.entries))
+                resolver = ItemResolver(environment, entry.preferences, WAITS)
+                limits = LaneLimits(environment.entries, at_once)
+                await QueueWorker(queue, entry, resolver, limits).run()
+            # It may have been begun again, with --resume.
+            entry = await queue.job()
+
+
+def print_queue_progress(url: str) -> int:
+    """Print the progress of the list at the queue *url*; return the exit code."""
+    try:
+        status = asyncio.run(_status(url))
+    except BadQueue as error:
+        raise click.UsageError(str(error)) from error
+    if status is None:
+        echo_text("no list was put into this queue")
+        return 1
+    if status.complete:
+        echo_text(f"{status.done} references, complete")
+    else:
+        echo_text(progress_text(status.done, status.total, status.rate, status.seconds_left))
+    return 0
+
+
+async def _status(url: str) -> QueueStatus | None:
+    async with StreamQueue(url) as queue:
+        return await queue.status()
+
+
+def _digest(entries: Collection[ArchiveEntry]) -> str:
+    names = sorted(f"{entry.id} {entry.timegate} {entry.cdx}" for entry in entries)
+    return blake2b("\n".join(names).encode(), digest_size=8).hexdigest()

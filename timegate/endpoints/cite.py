@@ -1,0 +1,199 @@
+"""``/cite?id={identifier}``: citations of the best copy of a reference, with the page's title.
+
+The title is read from the copy, because a user asks for the citation; `/resolve/` does not.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from typing import Final, NamedTuple, cast, get_args
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from archives.errors import ArchiveError
+from archives.model import Memento
+from archives.registry import Registry
+from timegate.citations import Copy, UrlStatus, copy_found
+from timegate.citations.forms import FORMS, Form, reference
+from timegate.endpoints import PathDescription
+from timegate.endpoints.resolve import Resolve
+from timegate.pages.rendering import HEADERS, Pages, wants_page
+from timegate.resolution.context import RequestContext
+from timegate.responses.answer_view import citation_views, name_of, spoken
+from timegate.responses.answers import VARY_PAGE, Answers
+from timegate.responses.model import ClientRequest, EarlyResponse, Response
+from timegate.responses.problems import problem
+from timegate.text import similar
+from timegate.verdict import in_words, verdict
+
+PATHS: Final = {
+    "/cite": PathDescription(
+        "Citations of the best memento of a reference, with the title of the page",
+        ("cite-id", "cite-format", "title", "url-status", "access-date"),
+    ),
+}
+_MOST_PARAMETERS: Final = 10
+_LONGEST_TITLE: Final = 1_000
+_NAMES: Final = ("id", "format", "title", "url-status", "access-date")
+_TYPES: Final[Mapping[str, str]] = {
+    "bibtex": "application/x-bibtex; charset=utf-8",
+    "csl": "application/vnd.citationstyles.csl+json",
+    "ris": "application/x-research-info-systems; charset=utf-8",
+}
+_TEXT: Final = "text/plain; charset=utf-8"
+TitleOf = Callable[[Memento, RequestContext], Awaitable[str | None]]
+
+
+class _Wanted(NamedTuple):
+    """The parameters of one request."""
+
+    identifier: str
+    form: Form | None = None
+    title: str = ""
+    url_status: UrlStatus = "bot: unknown"
+    accessed: date | None = None
+    """When the user read the original."""
+
+
+class _Title(NamedTuple):
+    """The title of the cited page, and where it comes from."""
+
+    text: str | None
+    source: str | None
+    """given, copy, or None if there is no title."""
+    why: str | None = None
+    """Why there is none."""
+
+
+class CiteEndpoint:
+    """Answers requests for citations."""
+
+    def __init__(  # noqa: PLR0913 -- what it is built from
+        self,
+        answers: Answers,
+        resolve: Resolve,
+        registry: Registry,
+        title_of: TitleOf,
+        pages: Pages,
+        *,
+        today: Callable[[], date] = lambda: datetime.now(UTC).date(),
+    ) -> None:
+        self._answers = answers
+        self._resolve = resolve
+        self._registry = registry
+        self._title_of = title_of
+        self._pages = pages
+        self._today = today
+
+    async def __call__(self, request: ClientRequest) -> Response:
+        """Answer with one citation as text, or with all of them as JSON or as a page."""
+        wanted = _wanted(request.rest.partition("?")[2])
+        query = self._resolve.query(wanted.identifier)
+        preferences, applied = request.preferences
+        preferences = replace(preferences, verify=preferences.verify or "head")
+        resolution = await self._answers.resolve(query, preferences, request.context)
+        memento = resolution.memento
+        copy = copy_found(resolution, self._registry, self._today())
+        answer = self._answers.described(resolution, applied, vary=VARY_PAGE)
+        if memento is None or copy is None or answer.status != 200:
+            return answer
+        title = await self._title(wanted, memento, request.context)
+        copy = replace(
+            copy, title=title.text, url_status=wanted.url_status, accessed=wanted.accessed
+        )
+        headers = {**answer.headers, "Cache-Control": "no-cache"}
+        if wanted.form is not None:
+            return _single(wanted.form, copy, headers)
+        if not wants_page(request.header("Accept")):
+            return Response(200, headers, msgspec.json.encode(_document(wanted, copy, title)))
+        page = self._pages.render(
+            "cite",
+            wanted=wanted,
+            copy=copy,
+            archive_name=name_of(memento.archive, self._registry),
+            captured=spoken(copy.captured),
+            captured_day=str(copy.captured)[:10],
+            words=in_words(verdict(resolution, self._registry)),
+            title=title,
+            statuses=get_args(UrlStatus),
+            citations=list(citation_views(copy)),
+        )
+        return Response(200, {**headers, **HEADERS}, page.encode())
+
+    async def _title(
+        self, wanted: _Wanted, memento: Memento, context: RequestContext
+    ) -> _Title:
+        if wanted.title:
+            return _Title(wanted.title, "given")
+        try:
+            text = await self._title_of(memento, context)
+        except ArchiveError as error:
+            name = name_of(error.archive, self._registry)
+            return _Title(None, None, f"{name} {error.why}")
+        return _Title(text, "copy") if text else _Title(None, None, "the page has no title")
+
+
+_MISSING: Final = (
+    "the reference to cite is missing: write /cite?id= and a PWID, a duri, an archive link or "
+    "a URL, percent-encoded, as in /cite?id=duri:2016:http%3A%2F%2Fexample.org%2F"
+)
+
+
+def _wanted(query: str) -> _Wanted:
+    """Return the parameters in *query*. Raises EarlyResponse."""
+    try:
+        given = dict(parse_qsl(query, max_num_fields=_MOST_PARAMETERS))
+    except ValueError as error:
+        raise _bad("id", f"at most {_MOST_PARAMETERS} parameters are allowed") from error
+    for name in given:
+        if name not in _NAMES:
+            why = f"there is no parameter {name!r}.{similar(name, _NAMES)}"
+            raise _bad(name, f"{why} If it belongs to the URL, percent-encode the URL")
+    if not given.get("id", "").strip():
+        raise _bad("id", _MISSING)
+    form, status = given.get("format"), given.get("url-status", "bot: unknown")
+    if form is not None and form not in FORMS:
+        raise _bad("format", f"format must be one of {', '.join(FORMS)}")
+    if status not in get_args(UrlStatus):
+        raise _bad("url-status", f"url-status must be one of {', '.join(get_args(UrlStatus))}")
+    return _Wanted(
+        given["id"].strip(),
+        form,
+        given.get("title", "").strip()[:_LONGEST_TITLE],
+        cast("UrlStatus", status),
+        _day(given.get("access-date", "").strip()),
+    )
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError as error:
+        raise _bad("access-date", "access-date must be a day such as 2016-01-22") from error
+
+
+def _bad(name: str, why: str) -> EarlyResponse:
+    return EarlyResponse(problem(400, "bad-parameter", why, parameter=name))
+
+
+def _single(form: Form, copy: Copy, headers: Mapping[str, str]) -> Response:
+    text = reference(form, copy)
+    if text is None:
+        return problem(404, "not-found", f"the copy cannot be cited as {form}")
+    kind = _TYPES.get(form, _TEXT)
+    return Response(200, {**headers, "Content-Type": kind}, f"{text}\n".encode())
+
+
+def _document(wanted: _Wanted, copy: Copy, title: _Title) -> dict[str, object]:
+    return {
+        "identifier": wanted.identifier,
+        "memento": copy.uri,
+        "original": copy.original,
+        "datetime": str(copy.captured),
+        "archive": copy.archive,
+        "title": title.text,
+        "title-source": title.source,
+        "title-error": title.why,
+        "citations": {view.form: view.text for view in citation_views(copy)},
+    }
