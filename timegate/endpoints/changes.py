@@ -48,7 +48,7 @@ PATHS: Final = {
         "New captures of a page: Atom, JSON Feed or server-sent events, by Accept or as=",
         ("identifier", "Last-Event-ID"),
     ),
-    "/changes/{changes-format}/{identifier}": PathDescription(
+    "/changes/{format}/{identifier}": PathDescription(
         "The same in one format", ("changes-format", "identifier", "Last-Event-ID")
     ),
 }

@@ -118,7 +118,7 @@ _PARAMETERS: Final[Mapping[str, Json]] = {
         "description": "; ".join(f"{name}: {w.description}" for name, w in FORMATS.items()),
         "schema": _one_of(FORMATS),
     },
-    "changes-format": {"schema": _one_of(CHANGES_FORMATS)},
+    "changes-format": {"name": "format", "schema": _one_of(CHANGES_FORMATS)},
     "Last-Event-ID": {
         "in": "header",
         "description": "The id of the last event that the client has; for server-sent events",

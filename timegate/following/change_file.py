@@ -108,9 +108,11 @@ class ChangeFile:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        # A thread whose task was cancelled may still be reading.
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
 
     def follow(self, page: str, now: float) -> None:
         """Follow *page* from now on, or note that it was requested."""

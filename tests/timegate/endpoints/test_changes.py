@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import feedparser
+import feedparser  # type: ignore[import-untyped]
 import pytest
 
 from tests.timegate.endpoints.stored import PAGE, StoreClient, serving_store

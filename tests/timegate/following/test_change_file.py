@@ -2,6 +2,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -197,3 +198,15 @@ def test_a_killed_process_loses_and_repeats_nothing(tmp_path: Path) -> None:
 
     assert [change.memento.stamp for change in later] == ["20200101000007"]
     assert [change.memento for change in changes] == listed
+
+
+def test_closing_waits_for_threads_that_use_the_file(tmp_path: Path) -> None:
+    for _ in range(20):
+        file = ChangeFile(tmp_path / "c")
+        file.__enter__()
+        file.follow(PAGE, 1.0)
+        with ThreadPoolExecutor(4) as threads:
+            reads = [threads.submit(file.latest, PAGE, 9) for _ in range(50)]
+            file.__exit__(None, None, None)
+        errors = {type(read.exception()) for read in reads}
+        assert errors <= {type(None), sqlite3.ProgrammingError}

@@ -2,7 +2,7 @@ import json
 from typing import Any
 from xml.etree import ElementTree as ET
 
-import feedparser
+import feedparser  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
