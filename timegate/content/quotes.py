@@ -33,7 +33,9 @@ _SHORTEST_NEAR: Final = 12
 # Marks in the place of characters whose surroundings decide; each is as long as what it
 # replaces. They are noncharacters, which no text should contain.
 _APOSTROPHE, _SIGN, _DIGIT_SPACE = "\ufdd0", "\ufdd1", "\ufdd2"
-_QUOTE_MARKS: Final = "\"'`\u00b4\u2018-\u201f\u2032-\u2037\u2039\u203a\u00ab\u00bb\u300c-\u300f"
+_QUOTE_MARKS: Final = (
+    "\"'`\u00b4\u2018-\u201f\u2032-\u2037\u2039\u203a\u00ab\u00bb\u300c-\u300f"
+)
 _DASHES: Final = "\u2010-\u2015\u2212\ufe58\ufe63\uff0d\\-"
 _IN_WORD: Final = compiled(r"(?<=[^\W_])['\u2019\u02bc\u2032\uff07](?=[^\W_])")
 _BEFORE_DIGIT: Final = compiled(rf"[{_DASHES}](?=\d)")
@@ -394,7 +396,9 @@ def _trimmed(
 
     begins = range(max(0, first - _WORDS_AROUND), min(first + _WORDS_AROUND, last) + 1)
     first = max(begins, key=lambda n: scored(n, last))
-    ends = range(max(first, last - _WORDS_AROUND), min(last + _WORDS_AROUND, len(tokens) - 1) + 1)
+    ends = range(
+        max(first, last - _WORDS_AROUND), min(last + _WORDS_AROUND, len(tokens) - 1) + 1
+    )
     last = max(ends, key=lambda n: (scored(first, n), -n))
     first = max(begins, key=lambda n: (scored(min(n, last), last), n))
     return min(first, last), last
@@ -407,7 +411,10 @@ def _similarity(one: str, other: str) -> float:
 def _edits(words: str, passage: str) -> Iterator[WordEdit]:
     """Yield the differences between *words* and *passage*, word by word."""
     quoted, written = _tokens(words), _tokens(passage)
-    keys = [fold(token) or token for token in quoted], [fold(token) or token for token in written]
+    keys = (
+        [fold(token) or token for token in quoted],
+        [fold(token) or token for token in written],
+    )
     for change in Levenshtein.opcodes(*keys):
         if change.tag != "equal":
             yield WordEdit(

@@ -13,8 +13,8 @@ from archives.registry import Registry
 from timegate.citations import cited
 from timegate.identifiers.pwid import minted
 from timegate.resolution.model import Attempt, Resolution
-from timegate.responses.referral import Referral, referral
 from timegate.responses.quotes import quote_json
+from timegate.responses.referral import Referral, referral
 from timegate.text import masked
 from timegate.verdict import (
     Member,

@@ -11,7 +11,8 @@ from timegate.content.fragments import TextQuote
 from timegate.content.quotes import ABSENT, FoldedText, QuoteMatch, fold, match_quote
 
 TEXT = """The Lighthouse Museum
-The \u201ccommittee\u201d \u2013 it\u2019s said \u2014 re\u2011elected its chairman, Mr. Smith, on 3 May 2010.[12] He did
+The \u201ccommittee\u201d \u2013 it\u2019s said \u2014 re\u2011elected its chairman,
+Mr. Smith, on 3 May 2010.[12] He did
 not resign. The \ufb01nal vote was 12\u201315; 10\u00a0000 people watched \u2026 and left.
 
 Opening hours
@@ -100,7 +101,9 @@ def test_words_before_a_repeated_passage_tell_it_apart() -> None:
     assert found.passage == "open all year"
     assert looked_for("open all year", text).before == ""
     twice = FoldedText("a b c open all year\nthe tower was open all year.")
-    assert match_quote(TextQuote("open all year", prefix="was"), twice).before == "the tower was"
+    assert (
+        match_quote(TextQuote("open all year", prefix="was"), twice).before == "the tower was"
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,7 +121,9 @@ def test_ranges_are_in_order(wanted: TextQuote, presence: str) -> None:
 
 
 def test_text_without_spaces_is_found_anywhere_in_a_line() -> None:
-    text = FoldedText("\u535a\u7269\u9928\u306f\u4e00\u5e74\u4e2d\u958b\u3044\u3066\u3044\u307e\u3059\u3002")
+    text = FoldedText(
+        "\u535a\u7269\u9928\u306f\u4e00\u5e74\u4e2d\u958b\u3044\u3066\u3044\u307e\u3059\u3002"
+    )
     assert looked_for("\u4e00\u5e74\u4e2d\u958b\u3044\u3066", text).presence == "found"
 
 
@@ -176,7 +181,13 @@ def test_a_span_is_where_its_folded_characters_come_from(
 
 @pytest.mark.parametrize(
     "text",
-    ["a" * 500_000, "a\u0301\u0316" * 150_000, "ab " * 200_000, "1 " * 250_000, "\u0301" * 400_000],
+    [
+        "a" * 500_000,
+        "a\u0301\u0316" * 150_000,
+        "ab " * 200_000,
+        "1 " * 250_000,
+        "\u0301" * 400_000,
+    ],
 )
 def test_hostile_texts_are_bounded(text: str) -> None:
     folded = FoldedText(text)
