@@ -14,15 +14,15 @@ from timegate.access.blocklist import Blocklist
 from timegate.cache import Store
 from timegate.collections.opening import LocalCollections
 from timegate.config import Config
-from timegate.content.findings import CopyText, LookLimits, QuoteFinding, UnreadCopy
+from timegate.content.findings import LookLimits, QuoteFinding
 from timegate.content.fragments import TextQuote
 from timegate.observability.canaries import Canaries
 from timegate.observability.metrics import AttemptObserver, Metrics
 from timegate.observability.tracing import Trace
 from timegate.parts.composite import CompositeMemento, PartLimits
 from timegate.resolution.coalescing import AnswerMemory, Containment
-from timegate.resolution.context import Budget, RequestContext
-from timegate.resolution.model import Deadlines, Preferences, Resolves
+from timegate.resolution.context import RequestContext
+from timegate.resolution.model import Deadlines, Preferences, ReadsCopies, Resolves
 from timegate.resolution.neighbours import Neighbours
 from timegate.resolution.selection import Selections
 from timegate.routing.planner import Planner
@@ -43,14 +43,6 @@ class FindsParts(Protocol):
         preferences: Preferences | None = None,
         /,
     ) -> CompositeMemento: ...
-
-
-class ReadsCopies(Protocol):
-    """Reads the texts of copies. Failures of archives never raise."""
-
-    async def of(
-        self, memento: Memento, context: RequestContext, budget: Budget, most: int
-    ) -> CopyText | UnreadCopy: ...
 
 
 class LooksForQuotes(Protocol):

@@ -23,9 +23,8 @@ from timegate.content.findings import (
     finding,
 )
 from timegate.content.fragments import TextQuote
-from timegate.extract.copy_texts import CopyTexts
 from timegate.resolution.context import Budget, RequestContext
-from timegate.resolution.model import Preferences, Query, Resolution, Resolves
+from timegate.resolution.model import Preferences, Query, ReadsCopies, Resolution, Resolves
 from timegate.responses.report import known_mementos
 
 _LARGEST: Final = 2_000_000
@@ -44,7 +43,7 @@ _MISSING: Final = "needs: pip install 'timegate-proxy[content]'"
 class QuoteSearch:
     """Looks for quotations."""
 
-    def __init__(self, resolver: Resolves, texts: CopyTexts) -> None:
+    def __init__(self, resolver: Resolves, texts: ReadsCopies) -> None:
         self._resolver = resolver
         self._texts = texts
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento
 from archives.moment import Moment
-from timegate.content.findings import QuoteFinding
+from timegate.content.findings import CopyText, QuoteFinding, UnreadCopy
 from timegate.content.fragments import TextQuote
 from timegate.parts.composite import PartsSummary
-from timegate.resolution.context import RequestContext
+from timegate.resolution.context import Budget, RequestContext
 
 if TYPE_CHECKING:
     from timegate.resolution.settled import Steady
@@ -299,3 +299,11 @@ class Resolves(Protocol):
     async def resolve(
         self, query: Query, preferences: Preferences, context: RequestContext
     ) -> Resolution: ...
+
+
+class ReadsCopies(Protocol):
+    """Reads the texts of copies. Failures of archives never raise."""
+
+    async def of(
+        self, memento: Memento, context: RequestContext, budget: Budget, most: int
+    ) -> CopyText | UnreadCopy: ...
