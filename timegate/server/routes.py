@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 
 from archives.warc_index.collection import Collection
 from timegate.collections.extents import HeldExtents
@@ -24,7 +23,7 @@ from timegate.endpoints.operations import (
 )
 from timegate.endpoints.parts import PartsEndpoint
 from timegate.endpoints.pwid_resolver import PwidResolver
-from timegate.endpoints.raw_proxy import WAYBACK, RawProxyEndpoint
+from timegate.endpoints.raw_proxy import RawProxyEndpoint
 from timegate.endpoints.replay import (
     ReplayEndpoint,
     ReplaySettings,
@@ -118,18 +117,17 @@ class _Handlers:
         )
         self.collections = VisibleCollections(served, needs.core.blocklist)
         self.store = self.stores()
+        self.captures = CdxCaptures(needs.core.lists, self.plan, registry, needs.core.deadlines)
         self.documentation = Documentation(self.pages, description(needs.core.base_url))
 
     def exact(self, home: Home) -> dict[str, Handler]:
         """Return the handlers of exact paths."""
         needs, operations = self.needs, self.operations
-        captures = CdxCaptures(needs.core.lists, self.plan, self.registry, needs.core.deadlines)
         return {
             "/": home,
             "/about": JsonPage(operations.about, self.pages, "about"),
             "/archives": self.archive_pages.all,
-            "/cdx": PywbCdx(captures),
-            "/cdx/search/cdx": WaybackCdx(captures),
+            "/cdx": PywbCdx(self.captures),
             "/cite": self.cite(),
             "/collections": JsonPage(self.collections.overview, self.pages, "collections"),
             "/docs": self.documentation,
@@ -156,8 +154,7 @@ class _Handlers:
         """Return the handlers of prefixes; the first prefix that matches counts."""
         needs, answers, registry = self.needs, self.answers, self.registry
         timegate = TimeGateEndpoint(answers, needs.core.neighbours)
-        raw = partial(
-            RawProxyEndpoint,
+        raw = RawProxyEndpoint(
             answers,
             registry,
             needs.core.fetchers,
@@ -165,6 +162,7 @@ class _Handlers:
             slots=needs.core.lists.slots,
         )
         old = needs.core.config.old_redirects
+        wayback_cdx = WaybackCdx(self.captures)
         return {
             "/timegate/": timegate,
             "/timemap/html/": CapturesPage(tables, self.plan, registry, self.pages),
@@ -184,17 +182,20 @@ class _Handlers:
             ),
             "/collections/": JsonPage(self.collections, self.pages, "collection"),
             "/docs/": self.documentation,
-            "/memento/proxy/": raw(),
+            "/memento/proxy/": raw,
             "/memento/": MementoEndpoint(answers, needs.core.neighbours, old_redirects=old),
             "/api/": ApiEndpoint(answers, needs.core.neighbours, old_redirects=old),
             "/list/": ListEndpoint(answers, self.answer_pages, self.plan),
             "/web/": WaybackEndpoint(
                 answers,
                 timegate,
-                raw(address=WAYBACK),
+                raw,
                 self.answer_pages,
                 frozenset(needs.core.local.sources),
+                cdx=wayback_cdx,
+                sends_bytes=needs.core.config.replay_url is None,
             ),
+            "/cdx/search/": wayback_cdx,
             **self.replay(),
             "/uri-res/": ThttpEndpoint(answers, registry, self.plan),
             "/answers/": self.kept,
