@@ -381,8 +381,7 @@ BOUNDARIES: Mapping[str, Scenario | str] = {
         "test_an_unforeseen_exception_costs_one_part_only"
     ),
     "timegate/keep/run.py keep": (
-        "tests/timegate/keep/test_run.py "
-        "test_an_unforeseen_exception_costs_one_reference_only"
+        "tests/timegate/keep/test_run.py test_an_unforeseen_exception_costs_one_reference_only"
     ),
     "timegate/store/writer.py _write_group": (
         "tests/timegate/store/test_writer.py "

@@ -30,8 +30,7 @@ def test_references_and_lists_are_kept_in_their_order(tmp_path: Path) -> None:
     # One copy is an archived redirect.
     assert result.exit_code == 1
     assert result.stderr == (
-        "3 references: 3 kept (3 now, 0 before), 0 not; "
-        "0 with two or more independent copies\n"
+        "3 references: 3 kept (3 now, 0 before), 0 not; 0 with two or more independent copies\n"
     )
 
 

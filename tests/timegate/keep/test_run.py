@@ -136,10 +136,11 @@ async def test_archived_status_and_headers_are_kept(tmp_path: Path) -> None:
 
 
 async def test_a_second_run_fetches_and_writes_nothing(tmp_path: Path) -> None:
-    for _ in range(2):
-        async with keeping(tmp_path, Archives(a_delivered(code=1))) as keeper:
-            kept = await keeper.keep(ITEM)
-            fetch = keeper.fetchers["test"]
+    async with keeping(tmp_path, Archives(a_delivered(code=1))) as keeper:
+        await keeper.keep(ITEM)
+    async with keeping(tmp_path, Archives(a_delivered(code=1))) as keeper:
+        kept = await keeper.keep(ITEM)
+        fetch = keeper.fetchers["test"]
 
     assert kept.outcome == "already"
     assert isinstance(fetch, FakeFetcher)
