@@ -5,11 +5,11 @@ from typing import Final
 
 from archives.diagnostics import Malformed
 from archives.errors import ArchiveError
-from archives.evidence import WEB
 from archives.formats.httpdate import http_date
 from archives.model import Closest, Memento, Relation, is_beside
 from archives.moment import Moment, second_of
 from archives.registry import Registry
+from archives.uri import WEB
 from timegate.citations import cited
 from timegate.identifiers.pwid import minted
 from timegate.resolution.model import Attempt, Resolution
