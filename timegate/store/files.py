@@ -24,6 +24,8 @@ _SUFFIX: Final = ".warc.gz"
 _PART: Final = ".part"
 _TORN: Final = "torn"
 _COPY_SIZE: Final = 1 << 20
+ASSERTED: Final = "asserted"
+"""The kind of files whose times are those that writers asserted."""
 
 
 class Disk:
@@ -118,10 +120,12 @@ class OpenFile:
         os.close(self._descriptor)
 
 
-def new_name(store: str, stamp: str, *, asserted: bool) -> str:
+def new_name(store: str, stamp: str, kind: str) -> str:
     """Return the name of a new file that begins at *stamp*; no two are the same."""
     rest = f"{stamp[:14]}-{secrets.token_hex(4)}{_SUFFIX}"
-    return asserted_name(store, rest) if asserted else f"{store}.{rest}"
+    if kind == ASSERTED:
+        return asserted_name(store, rest)
+    return f"{store}.{kind}.{rest}" if kind else f"{store}.{rest}"
 
 
 def sync_folder(disk: Disk, folder: Path) -> None:
