@@ -4,6 +4,7 @@
 extraction and the library use it. `build_server` builds the HTTP handler over a core.
 """
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager, suppress
@@ -54,7 +55,7 @@ from timegate.resolution.url_variants import EquivalentUrls
 from timegate.resolution.verification import Verifier, memento_probes
 from timegate.routing import CombinedKnowledge, MementoMap, Observations
 from timegate.routing.planner import Planner
-from timegate.store import RevisionWriter
+from timegate.store import Journal, RevisionWriter
 from timegate.timemaps import ArchiveLists
 from timegate.upstream.breaker import Breakers
 from timegate.upstream.rate_limit import RateLimiter
@@ -72,6 +73,7 @@ from timegate.verdict import raw_address, satisfies, verdict
 if TYPE_CHECKING:
     from timegate.conformance.report import Report
     from timegate.redis.locks import Locks
+    from timegate.series.opening import AllSeries
     from timegate.server.middleware import Dispatch
     from timegate.server.process_state import ProcessState
 
@@ -161,14 +163,40 @@ async def build_core(  # noqa: PLR0913 -- what a process, a test or a command di
             config, base_url, state, shared, settings, fetchers, local, trace, policy
         )
         core = await stack.enter_async_context(_core(parts, canaries=serving))
-        yield replace(core, stores=stores)
+        series = await _series(config, stores, settings, environment, stack)
+        yield replace(core, stores=stores, series=series)
 
 
 async def _stores(config: Config, stack: AsyncExitStack) -> Mapping[str, RevisionWriter]:
     # Only where a store is configured: warcio is slow to import.
     from timegate.store.opening import open_stores  # noqa: PLC0415
 
-    return await stack.enter_async_context(open_stores(config))
+    journals: Mapping[str, Journal] = {}
+    if config.series:
+        from timegate.series.opening import open_journals  # noqa: PLC0415
+
+        journals = await asyncio.to_thread(open_journals, config)
+    return await stack.enter_async_context(open_stores(config, journals))
+
+
+async def _series(
+    config: Config,
+    stores: Mapping[str, RevisionWriter],
+    settings: UpstreamSettings,
+    environment: UpstreamEnvironment,
+    stack: AsyncExitStack,
+) -> "AllSeries | None":
+    """Return the series; None if none is configured."""
+    if not config.series:
+        return None
+    from timegate.series.opening import open_journals, open_series  # noqa: PLC0415
+    from timegate.series.resolvers import open_resolvers  # noqa: PLC0415
+
+    if not stores:
+        # A command reads, and writes nothing; a server may be writing at the same time.
+        await asyncio.to_thread(open_journals, config)
+    opening = open_resolvers(config, settings, environment)
+    return open_series(config, stores, await stack.enter_async_context(opening))
 
 
 @asynccontextmanager

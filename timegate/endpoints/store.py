@@ -183,6 +183,11 @@ class StoreEndpoint:
         self._observe(PREFIX, response.status, time.perf_counter() - began)
         return response
 
+    def options(self, request: ClientRequest) -> Response | None:
+        """Leave the answer to the server."""
+        del request
+        return None
+
     def _admitted(self, request: ClientRequest) -> int:
         site, url = self._found(request)
         settings = site.settings

@@ -376,9 +376,7 @@ def _with_fragment(pdi: Pdi, text: str, start: int) -> Pdi:
     return replace(pdi, fragment=scheme.lower() + text[start + len(scheme) :])
 
 
-def _with_citation(
-    pdi: Pdi, text: str, start: int, diagnosis: Diagnosis, *, depth: int
-) -> Pdi:
+def _with_citation(pdi: Pdi, text: str, start: int, diagnosis: Diagnosis, *, depth: int) -> Pdi:
     equals = text.find("=", start)
     if equals < 0 or not _ONE_POSITION.fullmatch(text, start, equals):
         why = "a citation is written @position=pdi://..."

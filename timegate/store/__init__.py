@@ -97,6 +97,13 @@ class RevisionWriter(Protocol):
         """Return once the revision is on disk and served. Raises StoreError."""
         ...
 
+    async def record(self, request: object, octets: int) -> object:
+        """Return what the journal of the store answers, once it is on disk.
+
+        Raises StoreError.
+        """
+        ...
+
 
 class JournalEntry(NamedTuple):
     """What a journal decided for one request."""

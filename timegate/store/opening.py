@@ -10,6 +10,7 @@ from typing import Final
 from timegate.config import Config
 from timegate.store import (
     MEGABYTE,
+    Journal,
     Revision,
     RevisionWriter,
     StoreError,
@@ -31,7 +32,16 @@ class UnwritableStore:
     async def write(self, revision: Revision) -> Written:
         """Refuse the revision."""
         del revision
-        raise StoreUnwritable("this store cannot be written now; the log says why")
+        raise _unwritable()
+
+    async def record(self, request: object, octets: int) -> object:
+        """Refuse the request."""
+        del request, octets
+        raise _unwritable()
+
+
+def _unwritable() -> StoreUnwritable:
+    return StoreUnwritable("this store cannot be written now; the log says why")
 
 
 def store_settings(config: Config) -> list[StoreSettings]:
@@ -55,17 +65,23 @@ def store_settings(config: Config) -> list[StoreSettings]:
 
 
 @asynccontextmanager
-async def open_stores(config: Config) -> AsyncIterator[Mapping[str, RevisionWriter]]:
+async def open_stores(
+    config: Config, journals: Mapping[str, Journal] | None = None
+) -> AsyncIterator[Mapping[str, RevisionWriter]]:
     """Open all stores, by id; they are closed at the end of the block."""
     async with AsyncExitStack() as stack:
         stores: dict[str, RevisionWriter] = {}
         for settings in store_settings(config):
-            stores[settings.id] = await _opened(settings, stack)
+            stores[settings.id] = await _opened(
+                settings, stack, (journals or {}).get(settings.id)
+            )
         yield stores
 
 
-async def _opened(settings: StoreSettings, stack: AsyncExitStack) -> RevisionWriter:
-    writer = StoreWriter(settings)
+async def _opened(
+    settings: StoreSettings, stack: AsyncExitStack, journal: Journal | None
+) -> RevisionWriter:
+    writer = StoreWriter(settings, journal=journal)
     try:
         # It may have to read files that a crash left.
         await asyncio.to_thread(writer.__enter__)
