@@ -121,8 +121,8 @@ _PARAMETERS: Final[Mapping[str, Json]] = {
     "id": {"description": "The id of an archive"},
     "series": {"description": "The name of a series, such as oma.eop.gov.us"},
     "document": {
-        "description": "YYYY/MM/DD/id.format.version, each part but the id may be left out or *. "
-        "A fragment follows as %23char=37,51. See docs/pdi.md."
+        "description": "YYYY/MM/DD/id.format.version; format and version may be left out, "
+        "and * stands for any. A fragment follows as %23char=37,51. See docs/pdi.md."
     },
     "name": {"description": "The id of a list, without ~"},
     "archiveString": {"in": "query", "description": "A PWID, or a link into an archive"},

@@ -33,7 +33,7 @@ _SHORT_DAY: Final = compiled(r"([0-9]{2})(\..*+)")
 _FORMAT_BARE: Final = compiled(r"[A-Za-z0-9-]")
 _MOST_CITATIONS: Final = 8
 _VERSION: Final = compiled(r"[1-9][0-9]{0,8}|\*")
-_POSITION: Final = rf"(?:\([^(),]++,[^(),]++\)|(?:[{_UNIQUE}.]++|%[0-9A-Fa-f]{{2}})++)"
+_POSITION: Final = rf"(?:\([^(),]++(?:,[^(),]++)*+\)|(?:[{_UNIQUE}.]++|%[0-9A-Fa-f]{{2}})++)"
 _ONE_POSITION: Final = compiled(_POSITION)
 _FRAGMENT: Final = compiled(rf"(?:([A-Za-z][A-Za-z0-9-]*+)=)?+{_POSITION}(?:,{_POSITION})*+")
 _TRIPLET: Final = compiled(r"%[0-9A-Fa-f]{2}")

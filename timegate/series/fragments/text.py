@@ -29,6 +29,7 @@ _DECLARATION: Final = compiled(r"<![A-Za-z](?:[^<>\[\"']++|\"[^\"]*+\"|'[^']*+')
 _SKIPPED: Final = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"))
 _MOST_STEPS: Final = 4_000_000
 _HTML: Final = "text/html"
+_ASCII: Final = "us-ascii"
 _XML_SUFFIX: Final = "+xml"
 
 
@@ -155,7 +156,7 @@ def decoded(media_type: str, body: bytes) -> tuple[str, str] | Unextracted:
     base = base_type(media_type)
     if not (base.startswith("text/") or base.endswith((_XML_SUFFIX, "/xml", "/sgml"))):
         return Unextracted(f"{base} is not text")
-    charset = charset_of(media_type) or ("us-ascii" if body.isascii() else "utf-8")
+    charset = charset_of(media_type) or (_ASCII if body.isascii() else "utf-8")
     try:
         return body.decode(decoder_of(charset)), charset
     except (UnicodeDecodeError, LookupError):
@@ -167,6 +168,6 @@ def _encoded(text: str, charset: str) -> bytes:
 
 
 def _typed(media_type: str, charset: str) -> str:
-    return (
-        media_type if charset_of(media_type) else f"{base_type(media_type)}; charset={charset}"
-    )
+    if charset_of(media_type) or charset == _ASCII:
+        return media_type
+    return f"{base_type(media_type)}; charset={charset}"
