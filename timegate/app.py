@@ -5,9 +5,17 @@ extraction and the library use it. `build_server` builds the HTTP handler over a
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager, suppress
+from contextlib import (
+    AsyncExitStack,
+    ExitStack,
+    aclosing,
+    asynccontextmanager,
+    contextmanager,
+    suppress,
+)
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -25,6 +33,7 @@ from archives.listing import filled
 from archives.model import ArchiveEntry, Memento
 from archives.registry import Registry
 from archives.source import Fetcher, Source
+from archives.warc_index.collection import Collection
 from timegate.access.blocklist import Blocklist
 from timegate.cache import AnswerCache, OpenStores, Store
 from timegate.collections.opening import (
@@ -36,6 +45,8 @@ from timegate.config import BadConfig, Config, is_public
 from timegate.core import Core
 from timegate.demo import DelayedSource
 from timegate.extract.page_parts import PageParts
+from timegate.following.change_file import BadChangeFile, ChangeFile
+from timegate.following.follower import Follower
 from timegate.observability.canaries import open_canaries
 from timegate.observability.logs import LogCounter, Unforeseen, set_up
 from timegate.observability.metrics import AttemptObserver, Metrics
@@ -55,7 +66,7 @@ from timegate.resolution.url_variants import EquivalentUrls
 from timegate.resolution.verification import Verifier, memento_probes
 from timegate.routing import CombinedKnowledge, MementoMap, Observations
 from timegate.routing.planner import Planner
-from timegate.store import Journal, RevisionWriter
+from timegate.store import JournalWriter, StoreJournal
 from timegate.timemaps import ArchiveLists
 from timegate.upstream.breaker import Breakers
 from timegate.upstream.rate_limit import RateLimiter
@@ -77,6 +88,7 @@ if TYPE_CHECKING:
     from timegate.server.middleware import Dispatch
     from timegate.server.process_state import ProcessState
 
+_LOG: Final = logging.getLogger("timegate.changes")
 _NOW: Final = partial(datetime.now, UTC)
 _OBSERVATIONS: Final = "observations"
 """The key of the observations in the store."""
@@ -167,21 +179,21 @@ async def build_core(  # noqa: PLR0913 -- what a process, a test or a command di
         yield replace(core, stores=stores, series=series)
 
 
-async def _stores(config: Config, stack: AsyncExitStack) -> Mapping[str, RevisionWriter]:
+async def _stores(config: Config, stack: AsyncExitStack) -> Mapping[str, JournalWriter]:
     # Only where a store is configured: warcio is slow to import.
     from timegate.store.opening import open_stores  # noqa: PLC0415
 
-    journals: Mapping[str, Journal] = {}
+    journals: Mapping[str, StoreJournal] = {}
     if config.series:
         from timegate.series.opening import open_journals  # noqa: PLC0415
 
         journals = await asyncio.to_thread(open_journals, config)
-    return await stack.enter_async_context(open_stores(config, journals))
+    return await stack.enter_async_context(open_stores(config, journals=journals))
 
 
 async def _series(
     config: Config,
-    stores: Mapping[str, RevisionWriter],
+    stores: Mapping[str, JournalWriter],
     settings: UpstreamSettings,
     environment: UpstreamEnvironment,
     stack: AsyncExitStack,
@@ -214,16 +226,55 @@ async def build_server(core: Core, state: "ProcessState") -> "AsyncIterator[Disp
 
     async with (
         open_checks(config.checks, config.registry, core.base_url, check) as checks,
+        open_follower(core) as follower,
         open_routes(
             Dependencies(
                 core=core,
                 limits=state.limits(config),
                 condition=state.condition,
+                follower=follower,
                 checks=checks,
             )
         ) as dispatch,
     ):
         yield dispatch
+
+
+def follower_of(core: Core, file: ChangeFile) -> Follower:
+    """Return a follower of the archives of *core*, which writes to *file*."""
+    own = {
+        one.collection.id: one.collection
+        for one in core.local.collections
+        if isinstance(one.collection, Collection)
+    }
+    every = core.config.changes_every
+    return Follower(file, core.sources, core.containment, own, every)
+
+
+@asynccontextmanager
+async def open_follower(core: Core) -> AsyncIterator[Follower]:
+    """Open the file of changes and follow pages; without a usable file, in a temporary one."""
+    config = core.config
+    with ExitStack() as stack:
+        path = config.changes_file or _beside_store(core)
+        file: ChangeFile | None = None
+        if path is not None:
+            try:
+                file = stack.enter_context(ChangeFile(path, config.changes_pages))
+            except BadChangeFile as error:
+                _LOG.error("changes are forgotten when this server ends: %s", error)
+        if file is None:
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="timegate-")))
+            file = ChangeFile(folder / "changes.sqlite", config.changes_pages)
+            stack.enter_context(file)
+        async with follower_of(core, file) as follower:
+            yield follower
+
+
+def _beside_store(core: Core) -> Path | None:
+    """Return the file of changes in the folder of the first store; None if there is none."""
+    writer = next(iter(core.stores.values()), None)
+    return None if writer is None else writer.settings.path / ".timegate" / "changes.sqlite"
 
 
 async def serve(

@@ -160,5 +160,5 @@ async def _recorded(config: Config, statement: _Statement, body: bytes) -> objec
         request = PutRequest(document_name(pdi), version_stated, content, who)
     async with AsyncExitStack() as stack:
         journals = await asyncio.to_thread(open_journals, config)
-        writers = await stack.enter_async_context(open_stores(config, journals))
+        writers = await stack.enter_async_context(open_stores(config, journals=journals))
         return await writers[section.store].record(request, len(body))

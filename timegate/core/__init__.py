@@ -24,7 +24,7 @@ from timegate.resolution.model import Deadlines, Preferences, Resolves
 from timegate.resolution.neighbours import Neighbours
 from timegate.resolution.selection import Selections
 from timegate.routing.planner import Planner
-from timegate.store import RevisionWriter
+from timegate.store import JournalWriter
 from timegate.timemaps import ArchiveLists
 from timegate.upstream.rate_limit import RateLimiter
 from timegate.upstream.stack import ArchiveSources, UpstreamSettings
@@ -77,7 +77,7 @@ class Core:
     upstream_settings: UpstreamSettings
     rate_limiter: Callable[[ArchiveEntry], RateLimiter]
     trace: Trace | None = None
-    stores: Mapping[str, RevisionWriter] = field(default_factory=dict)
+    stores: Mapping[str, JournalWriter] = field(default_factory=dict)
     """The stores that this process writes, by id; only where it serves."""
     series: "AllSeries | None" = None
     """The series of documents; None if none is configured."""

@@ -28,7 +28,7 @@ from timegate.responses.archived_headers import (
 from timegate.responses.model import ClientRequest, EarlyResponse, Handler, Response, weight
 from timegate.responses.problems import problem, unreadable
 from timegate.responses.report import LONGEST_LINKS
-from timegate.series import Delegation, Document, Representation
+from timegate.series import Delegation, Representation, SeriesDocument
 from timegate.series.catalogue import Listing, Page, document_name
 from timegate.series.description import Json, described, of_representation, of_series
 from timegate.series.opening import AllSeries, OpenSeries
@@ -210,7 +210,7 @@ class SeriesEndpoint:
             failed = problem(503, "store-failed", str(error), headers=after)
             raise EarlyResponse(failed) from error
 
-    def choose(self, document: Document, pdi: Pdi, accept: str | None) -> Representation:
+    def choose(self, document: SeriesDocument, pdi: Pdi, accept: str | None) -> Representation:
         """Return the representation that *pdi* names. Raises EarlyResponse."""
         try:
             return chosen(document, pdi, accept).representation
@@ -392,7 +392,7 @@ class SeriesEndpoint:
     def _page_of(self, pdi: Pdi) -> str:
         return f"{self.base}/series/{header_safe(pdi.document_name.removeprefix('pdi://'))}"
 
-    def _page_of_document(self, document: Document) -> str:
+    def _page_of_document(self, document: SeriesDocument) -> str:
         return f"{self.base}/series/{header_safe(str(document.name).removeprefix('pdi://'))}"
 
     def _page_of_list(self, site: OpenSeries, listing: Listing) -> str:

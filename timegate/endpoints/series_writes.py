@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 from urllib.parse import parse_qs, parse_qsl
 
+from timegate.endpoints import PathDescription
 from timegate.endpoints.series import SeriesEndpoint, series_in
 from timegate.endpoints.store import WriteQuota
 from timegate.identifiers.pdi import Pdi
@@ -37,6 +38,11 @@ from timegate.series.requests import BadStatement, content_of, unique_id_of
 from timegate.store import StoreBusy, StoreError, StoreFull
 from timegate.verdict import header_safe
 
+PATHS: Final = {
+    "/series/{series}": PathDescription(
+        "A series by year, month and day; POST mints a document", ("series",)
+    ),
+}
 _BEARER: Final = "bearer "
 _BODY_DEADLINE: Final = 60.0
 _JSON: Final = "application/json"

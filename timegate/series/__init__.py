@@ -144,7 +144,7 @@ class Representation(NamedTuple):
         return self.location is None
 
 
-class Document(NamedTuple):
+class SeriesDocument(NamedTuple):
     """A document with all its versions and formats, in order."""
 
     name: DocumentName

@@ -17,7 +17,14 @@ from archives.warc.files import Damage, Damaged
 from archives.warc.records import records_in
 from archives.warc_index.database import is_damage, rename_damaged
 from timegate.identifiers.pdi import Pdi, read_pdi
-from timegate.series import Assertion, Date, Document, DocumentName, Location, Representation
+from timegate.series import (
+    Assertion,
+    Date,
+    DocumentName,
+    Location,
+    Representation,
+    SeriesDocument,
+)
 from timegate.series.records import ReadRecord, read_record
 
 KIND: Final = "series"
@@ -79,7 +86,7 @@ class Catalogue:
         self._folder = folder
         self._path = catalogue_path(folder)
 
-    def document(self, name: DocumentName) -> Document | None:
+    def document(self, name: DocumentName) -> SeriesDocument | None:
         """Return a document with its versions and formats; None if it was never minted."""
         with closing(self._open()) as connection:
             return _document(connection, name, self._folder)
@@ -163,7 +170,7 @@ class CatalogueWriter:
             self._connection.close()
             self._connection = None
 
-    def document(self, name: DocumentName) -> Document | None:
+    def document(self, name: DocumentName) -> SeriesDocument | None:
         """Return a document as it is in this transaction."""
         return _document(self._opened(), name, self.folder)
 
@@ -393,13 +400,13 @@ def _key(name: DocumentName) -> tuple[str, str, str]:
 
 def _document(
     connection: sqlite3.Connection, name: DocumentName, folder: Path
-) -> Document | None:
+) -> SeriesDocument | None:
     query = f"{_JOINED} WHERE d.series = ? AND d.date = ? AND d.uid = ? ORDER BY {_ORDER}"
     rows = connection.execute(query, _key(name)).fetchall()
     if not rows:
         return None
     found = [_representation(row, folder) for row in rows]
-    return Document(name, min(each.stamp for each in found), found)
+    return SeriesDocument(name, min(each.stamp for each in found), found)
 
 
 def _representation(row: Sequence[object], folder: Path) -> Representation:

@@ -5,8 +5,8 @@ from typing import Final, Literal, NamedTuple
 from archives.regex_compat import compiled
 from timegate.series.fragments import (
     BadFragment,
+    DocumentPart,
     OutOfRange,
-    Part,
     Unextracted,
     extracted,
     read_fragment,
@@ -16,7 +16,7 @@ from timegate.series.fragments.text import canonical_text, decoded
 _NUMBER: Final = compiled(r"[0-9]{1,18}")
 
 
-class Citation(NamedTuple):
+class CitationCheck(NamedTuple):
     """What is known about a citation."""
 
     origin: str
@@ -32,25 +32,25 @@ def compared(  # noqa: PLR0913, PLR0917 -- two documents
     fragment: str | None,
     cited_type: str,
     cited: bytes,
-) -> Citation:
+) -> CitationCheck:
     """Compare the citing text at *origin* with the cited fragment, or the whole cited text."""
     if not _NUMBER.fullmatch(origin):
-        return Citation(origin, "unknown", "the position is not a number of characters")
+        return CitationCheck(origin, "unknown", "the position is not a number of characters")
     here = decoded(citing_type, citing)
     if isinstance(here, Unextracted):
-        return Citation(origin, "unknown", here.why)
+        return CitationCheck(origin, "unknown", here.why)
     there = _quoted(fragment, cited_type, cited)
     if isinstance(there, Unextracted):
-        return Citation(origin, "unknown", f"of the cited document: {there.why}")
+        return CitationCheck(origin, "unknown", f"of the cited document: {there.why}")
     text, start = canonical_text(here[0]), int(origin)
     if text.startswith(there, start) and start <= len(text):
-        return Citation(origin, "quoted")
-    return Citation(origin, "differs", "other characters stand at this position")
+        return CitationCheck(origin, "quoted")
+    return CitationCheck(origin, "differs", "other characters stand at this position")
 
 
 def _quoted(fragment: str | None, media_type: str, body: bytes) -> str | Unextracted:
     """Return the text of the fragment; of the whole document if there is none."""
-    part: Part | Unextracted = Part(body, media_type, "")
+    part: DocumentPart | Unextracted = DocumentPart(body, media_type, "")
     if fragment is not None:
         try:
             part = extracted(read_fragment(fragment, media_type), media_type, body)

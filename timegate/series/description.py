@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from archives.moment import Moment
-from timegate.series import Assertion, Document, Representation, SeriesSettings
+from timegate.series import Assertion, Representation, SeriesDocument, SeriesSettings
 
 Json = dict[str, object]
 
 
-def described(document: Document, assertions: Sequence[Assertion], base_url: str) -> Json:
+def described(document: SeriesDocument, assertions: Sequence[Assertion], base_url: str) -> Json:
     """Describe a document: its versions and formats, digests, sizes, and all assertions."""
     highest = document.highest
     return {

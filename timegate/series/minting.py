@@ -15,7 +15,6 @@ from timegate.series import (
     AssertRequest,
     Content,
     Date,
-    Document,
     DocumentName,
     Location,
     Minted,
@@ -25,6 +24,7 @@ from timegate.series import (
     PlaceRequest,
     PutRequest,
     Representation,
+    SeriesDocument,
     UnknownDocument,
     VersionMoved,
 )
@@ -188,7 +188,7 @@ class SeriesJournal:
         self._pending.append(_Pending(None if bound else new))
         return JournalEntry(Minted(new, is_new=True), record.octets, record.capture)
 
-    def _known(self, name: DocumentName) -> Document:
+    def _known(self, name: DocumentName) -> SeriesDocument:
         document = self._catalogue.document(name)
         if document is None:
             raise UnknownDocument(f"{name} was never minted")
@@ -219,5 +219,5 @@ def _after(stamp: str) -> str:
     return stamp[:14] + f"{min(micros, 999_999):06}"
 
 
-def _versions(document: Document) -> str:
+def _versions(document: SeriesDocument) -> str:
     return f"{document.name} has the versions {', '.join(map(str, document.versions))}"

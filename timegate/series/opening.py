@@ -14,7 +14,7 @@ from timegate.series import Delegation, Interval, Minter, SeriesSettings, is_wit
 from timegate.series.catalogue import Catalogue
 from timegate.series.minting import SeriesJournal
 from timegate.series.resolvers import Resolvers
-from timegate.store import RevisionWriter
+from timegate.store import JournalWriter
 from timegate.store.opening import store_settings
 
 _LOG: Final = logging.getLogger("timegate.series")
@@ -30,7 +30,7 @@ class OpenSeries:
     """Octets of the largest document."""
     per_minute: int
     """Writes of one token."""
-    writer: RevisionWriter | None = None
+    writer: JournalWriter | None = None
     """None where this process does not write."""
 
 
@@ -89,7 +89,7 @@ def open_journals(config: Config) -> dict[str, SeriesJournal]:
 
 
 def open_series(
-    config: Config, writers: Mapping[str, RevisionWriter], resolvers: Resolvers
+    config: Config, writers: Mapping[str, JournalWriter], resolvers: Resolvers
 ) -> AllSeries:
     """Return all series; *writers* are the stores that this process writes."""
     stores = {settings.id: settings for settings in store_settings(config)}

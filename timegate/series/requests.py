@@ -25,7 +25,7 @@ _UNSTATED: Final = ("", "application/x-www-form-urlencoded", "application/octet-
 _FORMAT: Final = compiled(r"(?:[A-Za-z0-9+-]++|%[0-9A-Fa-f]{2})++")
 _BARE: Final = compiled(r"[A-Za-z0-9()\-:;$_!']")
 _DIGEST: Final = compiled(r"sha256:[0-9a-f]{64}")
-_URI: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+:.+", re.DOTALL)
+_URI: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+:.++", re.DOTALL)
 _LONGEST_ID: Final = 2000
 
 

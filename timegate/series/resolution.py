@@ -13,14 +13,14 @@ from typing import Final, NamedTuple, TypeVar, TypeVarTuple
 from archives.warc.files import Damaged
 from timegate.identifiers.pdi import Pdi
 from timegate.responses.model import weight
-from timegate.series import Document, Representation
+from timegate.series import Representation, SeriesDocument
 from timegate.series.catalogue import document_name
-from timegate.series.citations import Citation, compared
+from timegate.series.citations import CitationCheck, compared
 from timegate.series.formats import base_type, media_type_of
 from timegate.series.fragments import (
     BadFragment,
+    DocumentPart,
     OutOfRange,
-    Part,
     Unextracted,
     extracted,
     read_fragment,
@@ -45,7 +45,7 @@ class NotThere(Exception):
         *,
         status: int = 404,
         kind: str = "not-found",
-        document: Document | None = None,
+        document: SeriesDocument | None = None,
         size: str | None = None,
     ) -> None:
         super().__init__(detail)
@@ -64,7 +64,7 @@ class Resolved:
     pdi: str
     """The fully qualified name of the content, with its fragment."""
     representation: Representation
-    document: Document
+    document: SeriesDocument
     media_type: str
     body: bytes
     """Empty if the representation is bound to a URI."""
@@ -74,7 +74,7 @@ class Resolved:
     """Whether the format was chosen by ``Accept``."""
     is_qualified: bool
     """Whether the PDI has format and version, so that its content never changes."""
-    citation: Citation | None = None
+    citation: CitationCheck | None = None
 
 
 class _Choice(NamedTuple):
@@ -83,7 +83,7 @@ class _Choice(NamedTuple):
     format: Member
 
 
-async def found_document(series: OpenSeries, pdi: Pdi) -> Document:
+async def found_document(series: OpenSeries, pdi: Pdi) -> SeriesDocument:
     """Return the document of *pdi*. Raises NotThere and CatalogueFailed."""
     name = document_name(pdi)
     document = await reading(series.catalogue.document, name)
@@ -123,14 +123,14 @@ async def resolve(
     if pdi.cites is not None:
         citation = await cited(series, pdi, found, body)
     members = _members(choice, pdi, part, citation)
-    is_part = isinstance(part, Part)
+    is_part = isinstance(part, DocumentPart)
     suffix = pdi.suffix if is_part or pdi.cites is not None else ""
     return Resolved(
         found.pdi + suffix,
         found,
         document,
-        part.media_type if isinstance(part, Part) else found.media_type,
-        part.body if isinstance(part, Part) else body,
+        part.media_type if isinstance(part, DocumentPart) else found.media_type,
+        part.body if isinstance(part, DocumentPart) else body,
         members,
         pdi.format is None,
         pdi.format is not None and pdi.version is not None,
@@ -138,7 +138,7 @@ async def resolve(
     )
 
 
-def chosen(document: Document, pdi: Pdi, accept: str | None) -> _Choice:
+def chosen(document: SeriesDocument, pdi: Pdi, accept: str | None) -> _Choice:
     """Return the representation that *pdi* names. Raises NotThere."""
     if pdi.format is None:
         return _negotiated(document, accept)
@@ -157,7 +157,7 @@ def chosen(document: Document, pdi: Pdi, accept: str | None) -> _Choice:
     return _Choice(found, version, Member("exact", {"got": found.format}))
 
 
-def _negotiated(document: Document, accept: str | None) -> _Choice:
+def _negotiated(document: SeriesDocument, accept: str | None) -> _Choice:
     """Choose by ``Accept`` among the formats of the highest version; the first of equals."""
     highest = document.highest
     offers = sorted(
@@ -183,11 +183,11 @@ def _of_format(offers: Sequence[Representation], token: str) -> list[Representat
     return [each for each in offers if each.media_type == expected]
 
 
-def _version(value: str, got: int, document: Document) -> Member:
+def _version(value: str, got: int, document: SeriesDocument) -> Member:
     return Member(value, {"got": got, "highest": document.highest})
 
 
-def _missing(document: Document, what: str) -> NotThere:
+def _missing(document: SeriesDocument, what: str) -> NotThere:
     offered = _words(
         [each.pdi.removeprefix(f"{document.name}.") for each in document.representations]
     )
@@ -198,7 +198,7 @@ def _words(names: Sequence[str]) -> str:
     return ", ".join(names)
 
 
-async def _part(text: str, found: Representation, body: bytes) -> Part | Unextracted:
+async def _part(text: str, found: Representation, body: bytes) -> DocumentPart | Unextracted:
     """Return the part of a representation. Raises NotThere."""
     if found.is_bound:
         return Unextracted("the document is elsewhere")
@@ -211,30 +211,35 @@ async def _part(text: str, found: Representation, body: bytes) -> Part | Unextra
         raise NotThere(str(error), status=400, kind="bad-identifier") from error
 
 
-async def cited(series: AllSeries, pdi: Pdi, citing: Representation, body: bytes) -> Citation:
+async def cited(
+    series: AllSeries, pdi: Pdi, citing: Representation, body: bytes
+) -> CitationCheck:
     """Return whether the cited fragment stands in the citing document, as far as is known."""
     target = pdi.cites
     site = None if target is None else series.get(target.series)
     origin = pdi.origin or ""
     if target is None or site is None or site.settings.name != target.series:
-        return Citation(origin, "unknown", "the cited series is not served here")
+        return CitationCheck(origin, "unknown", "the cited series is not served here")
     if target.cites is not None:
-        return Citation(origin, "unknown", "the citation of a citation is not looked up")
+        return CitationCheck(origin, "unknown", "the citation of a citation is not looked up")
     try:
         document = await found_document(site, target)
         found = chosen(document, target, None).representation
         if found.location is None or citing.location is None:
-            return Citation(origin, "unknown", "a document is elsewhere")
+            return CitationCheck(origin, "unknown", "a document is elsewhere")
         quoted = await reading(body_of, found.location)
         return await asyncio.to_thread(
             compared, origin, citing.media_type, body, target.fragment, found.media_type, quoted
         )
     except NotThere as error:
-        return Citation(origin, "unknown", str(error))
+        return CitationCheck(origin, "unknown", str(error))
 
 
 def _members(
-    choice: _Choice, pdi: Pdi, part: Part | Unextracted | None, citation: Citation | None
+    choice: _Choice,
+    pdi: Pdi,
+    part: DocumentPart | Unextracted | None,
+    citation: CitationCheck | None,
 ) -> Members:
     bound = choice.representation.is_bound
     ignored = isinstance(part, Unextracted)
@@ -246,7 +251,7 @@ def _members(
         ("version", choice.version),
         ("format", choice.format),
     ]
-    if isinstance(part, Part):
+    if isinstance(part, DocumentPart):
         members.append(("coverage", Member("as-requested", {"req": "part", "got": "part"})))
         params = {"req": pdi.fragment or "", "size": part.size}
         members.append(("fragment", Member("applied", params)))
@@ -262,10 +267,10 @@ def _members(
     return tuple(members)
 
 
-def _content(found: Representation, part: Part | Unextracted | None) -> Member:
+def _content(found: Representation, part: DocumentPart | Unextracted | None) -> Member:
     if found.is_bound:
         return Member("unknown", {"binding": found.uri or ""})
-    converted = isinstance(part, Part) and base_type(part.media_type) != base_type(
+    converted = isinstance(part, DocumentPart) and base_type(part.media_type) != base_type(
         found.media_type
     )
     digest = {"digest": found.digest or ""}

@@ -24,8 +24,6 @@ _SUFFIX: Final = ".warc.gz"
 _PART: Final = ".part"
 _TORN: Final = "torn"
 _COPY_SIZE: Final = 1 << 20
-ASSERTED: Final = "asserted"
-"""The kind of files whose times are those that writers asserted."""
 
 
 class Disk:
@@ -121,11 +119,14 @@ class OpenFile:
 
 
 def new_name(store: str, stamp: str, kind: str) -> str:
-    """Return the name of a new file that begins at *stamp*; no two are the same."""
+    """Return the name of a new file that begins at *stamp*; no two are the same.
+
+    *kind* is a `Basis` or the kind of a journal.
+    """
     rest = f"{stamp[:14]}-{secrets.token_hex(4)}{_SUFFIX}"
-    if kind == ASSERTED:
+    if kind == "asserted":
         return asserted_name(store, rest)
-    return f"{store}.{kind}.{rest}" if kind else f"{store}.{rest}"
+    return f"{store}.{rest}" if kind == "written" else f"{store}.{kind}.{rest}"
 
 
 def sync_folder(disk: Disk, folder: Path) -> None:

@@ -12,14 +12,14 @@ import queue
 import sqlite3
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from threading import Thread
 from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self, get_args
 
 from archives.surt import surt
 from archives.warc.captures import Capture
@@ -35,23 +35,22 @@ from archives.warc_index.database import (
 from archives.warc_index.lookup import Lookup
 from archives.warc_index.model import IndexRow, LocalFiles, nanoseconds
 from archives.warc_index.writing import IndexWriter
-from timegate.responses.archived_headers import etag_of
 from timegate.store import (
+    Basis,
     InstantTaken,
-    Journal,
     JournalEntry,
     Preconditions,
     Revision,
     StoreBusy,
     StoreError,
     StoreFull,
+    StoreJournal,
     StoreSettings,
     StoreUnwritable,
     Superseded,
     Written,
 )
 from timegate.store.files import (
-    ASSERTED,
     Disk,
     OpenFile,
     new_name,
@@ -65,6 +64,7 @@ from timegate.store.records import (
     payload_digest,
     revision_records,
 )
+from timegate.text.header_values import etag_of
 
 _LOG: Final = logging.getLogger("timegate.store")
 _LOCK_PATIENCE: Final = 10.0
@@ -76,8 +76,11 @@ _GROUP_OCTETS: Final = 64 << 20
 _CLOCK_TRIES: Final = 1000
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _BUSY_TIMEOUT: Final = 5.0
-_CONTENTS: Final = {"": "times of writing", ASSERTED: "times asserted by writers"}
-"""What the files of a kind hold, for their first record."""
+_TIMES: Final[Mapping[str, str]] = {
+    "written": "times of writing",
+    "asserted": "times asserted by writers",
+    "kept": "copies of archives and of live pages, with their times of capture",
+}
 
 
 class _Waiting(NamedTuple):
@@ -128,7 +131,7 @@ class StoreWriter:
         disk: Disk | None = None,
         clock: Callable[[], int] = time.time_ns,
         most_in_group: int = MOST_IN_GROUP,
-        journal: Journal | None = None,
+        journal: StoreJournal | None = None,
     ) -> None:
         """*clock* gives the Unix time in nanoseconds."""
         self.settings = settings
@@ -267,8 +270,8 @@ class StoreWriter:
     def _write_locked(self, group: Sequence[_AnyWaiting]) -> None:
         fitting = self._fitting(group)
         ready = self._ready([each for each in fitting if isinstance(each, _Waiting)])
-        for kind in ("", ASSERTED):
-            some = [each for each in ready if _kind(each.waiting.revision) == kind]
+        for kind in get_args(Basis):
+            some = [each for each in ready if each.waiting.revision.basis == kind]
             if some:
                 self._write_file(some, kind)
         requests = [each for each in fitting if isinstance(each, _WaitingRequest)]
@@ -334,7 +337,7 @@ class StoreWriter:
             waiting.done.set_result(entry.result)
 
     def _decided(
-        self, journal: Journal, requests: Sequence[_WaitingRequest]
+        self, journal: StoreJournal, requests: Sequence[_WaitingRequest]
     ) -> list[tuple[_WaitingRequest, JournalEntry]]:
         decided = []
         for waiting in requests:
@@ -362,10 +365,10 @@ class StoreWriter:
                 raise Superseded(current)
         received = clock_stamp(self._clock())
         digest = payload_digest(revision.digest)
-        if revision.asserted is None:
+        if revision.instant is None:
             stamp = self._free_stamp(revision.url)
         else:
-            stamp = revision.asserted
+            stamp = revision.instant
             taken = lookup.at_instant(revision.url, stamp)
             if taken is not None and taken.digest == digest:
                 return Written(taken.stamp, revision.url, is_new=False)
@@ -457,7 +460,7 @@ class StoreWriter:
         if file is None:
             name = new_name(self.settings.id, clock_stamp(self._clock()), kind)
             software = f"timegate {version('timegate-proxy')}"
-            what = _CONTENTS.get(kind, kind)
+            what = _TIMES.get(kind, kind)
             first = info_record(name, software, f"store {self.settings.id}: {what}")
             file = OpenFile(self._disk, self._place.root, name, first)
             self._files[kind] = file
@@ -466,11 +469,6 @@ class StoreWriter:
     def _retire(self, kind: str) -> None:
         """Append to this file no more."""
         self._files.pop(kind).close()
-
-
-def _kind(revision: Revision) -> str:
-    """Return the kind of files that *revision* belongs to."""
-    return "" if revision.asserted is None else ASSERTED
 
 
 class _PagesOfGroup:
@@ -483,7 +481,7 @@ class _PagesOfGroup:
     def take(self, revision: Revision) -> bool:
         """Add *revision*, unless it must wait for one of its page that is in the group."""
         key = surt(revision.url)
-        instant = None if revision.asserted is None else nanoseconds(revision.asserted)
+        instant = None if revision.instant is None else nanoseconds(revision.instant)
         if instant is None or revision.preconditions != Preconditions():
             is_first = key not in self._instants
             self._instants[key] = None

@@ -20,7 +20,7 @@ _NUMBER: Final = compiled(r"[0-9]{1,18}")
 _MARKUP: Final = ("application/xml", "application/xhtml+xml", "application/sgml")
 
 
-class Part(NamedTuple):
+class DocumentPart(NamedTuple):
     """The part of a document that a fragment names."""
 
     body: bytes
@@ -68,7 +68,7 @@ class FragmentSpecifier(NamedTuple):
         return start, end
 
 
-Extractor = Callable[[FragmentSpecifier, str, bytes], "Part | Unextracted"]
+Extractor = Callable[[FragmentSpecifier, str, bytes], "DocumentPart | Unextracted"]
 """Extracts a fragment of a media type and bytes. Raises OutOfRange and BadFragment."""
 
 
@@ -98,7 +98,9 @@ def default_scheme(media_type: str) -> str | None:
     return defaults.get(major)
 
 
-def extracted(fragment: FragmentSpecifier, media_type: str, body: bytes) -> Part | Unextracted:
+def extracted(
+    fragment: FragmentSpecifier, media_type: str, body: bytes
+) -> DocumentPart | Unextracted:
     """Return the part that *fragment* names. Raises OutOfRange and BadFragment."""
     extract = _extractors().get(fragment.scheme)
     if extract is None:

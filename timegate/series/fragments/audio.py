@@ -13,9 +13,9 @@ from archives.regex_compat import compiled
 from timegate.series.formats import base_type
 from timegate.series.fragments import (
     BadFragment,
+    DocumentPart,
     FragmentSpecifier,
     OutOfRange,
-    Part,
     Unextracted,
 )
 
@@ -31,19 +31,23 @@ class _Sound(NamedTuple):
     frames: int
 
 
-def seconds(fragment: FragmentSpecifier, media_type: str, body: bytes) -> Part | Unextracted:
+def seconds(
+    fragment: FragmentSpecifier, media_type: str, body: bytes
+) -> DocumentPart | Unextracted:
     """Return the sound between two seconds."""
     return _cut(fragment, 1, media_type, body)
 
 
 def milliseconds(
     fragment: FragmentSpecifier, media_type: str, body: bytes
-) -> Part | Unextracted:
+) -> DocumentPart | Unextracted:
     """Return the sound between two milliseconds."""
     return _cut(fragment, 1000, media_type, body)
 
 
-def cropped(fragment: FragmentSpecifier, media_type: str, body: bytes) -> Part | Unextracted:
+def cropped(
+    fragment: FragmentSpecifier, media_type: str, body: bytes
+) -> DocumentPart | Unextracted:
     """Return nothing: moving pictures are not cut."""
     del media_type, body
     scheme, *rest = fragment.positions
@@ -57,7 +61,7 @@ def cropped(fragment: FragmentSpecifier, media_type: str, body: bytes) -> Part |
 
 def _cut(
     fragment: FragmentSpecifier, units: int, media_type: str, body: bytes
-) -> Part | Unextracted:
+) -> DocumentPart | Unextracted:
     start, end = fragment.range()
     if body.startswith(b".snd"):
         return _cut_au(start, end, units, media_type, body)
@@ -81,7 +85,7 @@ def _interval(sound: _Sound, start: int, end: int, units: int) -> tuple[int, int
 
 def _cut_wave(
     start: int, end: int, units: int, media_type: str, body: bytes
-) -> Part | Unextracted:
+) -> DocumentPart | Unextracted:
     try:
         with wave.open(BytesIO(body)) as source:
             parameters = source.getparams()
@@ -95,12 +99,12 @@ def _cut_wave(
     with wave.open(octets, "wb") as target:
         target.setparams(parameters._replace(nframes=0))
         target.writeframes(samples)
-    return Part(octets.getvalue(), media_type, size)
+    return DocumentPart(octets.getvalue(), media_type, size)
 
 
 def _cut_au(
     start: int, end: int, units: int, media_type: str, body: bytes
-) -> Part | Unextracted:
+) -> DocumentPart | Unextracted:
     if len(body) < _AU_HEADER.size:
         return Unextracted("this AU file is incomplete")
     magic, offset, stated, encoding, rate, channels = _AU_HEADER.unpack_from(body)
@@ -112,4 +116,4 @@ def _cut_au(
     first, last, size = _interval(sound, start, end, units)
     samples = body[offset + first * width : offset + last * width]
     head = _AU_HEADER.pack(magic, offset, len(samples), encoding, rate, channels)
-    return Part(head + body[_AU_HEADER.size : offset] + samples, media_type, size)
+    return DocumentPart(head + body[_AU_HEADER.size : offset] + samples, media_type, size)

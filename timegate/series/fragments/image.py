@@ -12,9 +12,9 @@ from archives.regex_compat import compiled
 from timegate.series.formats import base_type
 from timegate.series.fragments import (
     BadFragment,
+    DocumentPart,
     FragmentSpecifier,
     OutOfRange,
-    Part,
     Unextracted,
 )
 
@@ -32,7 +32,9 @@ _UNREADABLE: Final = (
 _PNG_MODES: Final = ("1", "L", "LA", "I", "I;16", "P", "RGB", "RGBA")
 
 
-def rectangle(fragment: FragmentSpecifier, media_type: str, body: bytes) -> Part | Unextracted:
+def rectangle(
+    fragment: FragmentSpecifier, media_type: str, body: bytes
+) -> DocumentPart | Unextracted:
     """Return the pixels from the first corner up to the second, which is excluded."""
     if not base_type(media_type).startswith("image/"):
         return Unextracted(f"{base_type(media_type)} is not an image")
@@ -45,7 +47,7 @@ def rectangle(fragment: FragmentSpecifier, media_type: str, body: bytes) -> Part
         return Unextracted(f"the image cannot be read: {type(error).__name__}")
 
 
-def _cropped(box: _Box, frame: int, body: bytes) -> Part | Unextracted:
+def _cropped(box: _Box, frame: int, body: bytes) -> DocumentPart | Unextracted:
     from PIL import Image  # noqa: PLC0415 -- an extra
 
     try:
@@ -63,7 +65,7 @@ def _cropped(box: _Box, frame: int, body: bytes) -> Part | Unextracted:
         part = image.crop(box)
         octets = BytesIO()
         (part if part.mode in _PNG_MODES else part.convert("RGB")).save(octets, "PNG")
-        return Part(octets.getvalue(), "image/png", size)
+        return DocumentPart(octets.getvalue(), "image/png", size)
 
 
 def _positions(fragment: FragmentSpecifier) -> tuple[_Box, int]:

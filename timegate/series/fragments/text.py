@@ -16,9 +16,9 @@ from timegate.markup.tokens import html_tags
 from timegate.series.formats import base_type, charset_of, decoder_of
 from timegate.series.fragments import (
     BadFragment,
+    DocumentPart,
     FragmentSpecifier,
     OutOfRange,
-    Part,
     Unextracted,
 )
 
@@ -33,7 +33,7 @@ _ASCII: Final = "us-ascii"
 _XML_SUFFIX: Final = "+xml"
 
 
-class Tag(NamedTuple):
+class TagPosition(NamedTuple):
     """A tag: where it begins and ends, and the value of its attribute ``name``."""
 
     start: int
@@ -41,7 +41,9 @@ class Tag(NamedTuple):
     name: str | None
 
 
-def characters(fragment: FragmentSpecifier, media_type: str, body: bytes) -> Part | Unextracted:
+def characters(
+    fragment: FragmentSpecifier, media_type: str, body: bytes
+) -> DocumentPart | Unextracted:
     """Return the characters from the first position up to the second."""
     start, end = fragment.range()
     read = decoded(media_type, body)
@@ -52,7 +54,9 @@ def characters(fragment: FragmentSpecifier, media_type: str, body: bytes) -> Par
     size = f"{len(canonical)} characters"
     if end > len(canonical):
         raise OutOfRange(size)
-    return Part(_encoded(canonical[start:end], charset), _typed(media_type, charset), size)
+    return DocumentPart(
+        _encoded(canonical[start:end], charset), _typed(media_type, charset), size
+    )
 
 
 def canonical_text(text: str) -> str:
@@ -60,13 +64,15 @@ def canonical_text(text: str) -> str:
     return _LINE_END.sub("\r\n", text)
 
 
-def elements(fragment: FragmentSpecifier, media_type: str, body: bytes) -> Part | Unextracted:
+def elements(
+    fragment: FragmentSpecifier, media_type: str, body: bytes
+) -> DocumentPart | Unextracted:
     """Return everything from one tag to another, by their numbers."""
     if len(fragment.positions) == 1:
         fragment = fragment._replace(positions=fragment.positions * 2)
     first, last = fragment.range()
 
-    def chosen(tags: list[Tag]) -> tuple[Tag, Tag]:
+    def chosen(tags: list[TagPosition]) -> tuple[TagPosition, TagPosition]:
         if last >= len(tags):
             raise OutOfRange(f"{len(tags)} tags")
         return tags[first], tags[last]
@@ -74,14 +80,16 @@ def elements(fragment: FragmentSpecifier, media_type: str, body: bytes) -> Part 
     return _between(chosen, media_type, body)
 
 
-def named(fragment: FragmentSpecifier, media_type: str, body: bytes) -> Part | Unextracted:
+def named(
+    fragment: FragmentSpecifier, media_type: str, body: bytes
+) -> DocumentPart | Unextracted:
     """Return everything from one tag to another, by the values of their ``name``."""
     if len(fragment.positions) > 2:
         raise BadFragment("name needs two names, such as Intro,End")
     first, last = (unquote(fragment.positions[n]) for n in (0, -1))
 
-    def chosen(tags: list[Tag]) -> tuple[Tag, Tag]:
-        by_name: dict[str, Tag] = {}
+    def chosen(tags: list[TagPosition]) -> tuple[TagPosition, TagPosition]:
+        by_name: dict[str, TagPosition] = {}
         for tag in tags:
             if tag.name is not None:
                 by_name.setdefault(tag.name, tag)
@@ -95,8 +103,10 @@ def named(fragment: FragmentSpecifier, media_type: str, body: bytes) -> Part | U
 
 
 def _between(
-    choose: Callable[[list[Tag]], tuple[Tag, Tag]], media_type: str, body: bytes
-) -> Part | Unextracted:
+    choose: Callable[[list[TagPosition]], tuple[TagPosition, TagPosition]],
+    media_type: str,
+    body: bytes,
+) -> DocumentPart | Unextracted:
     base = base_type(media_type)
     is_markup = base == _HTML or base.endswith((_XML_SUFFIX, "/xml", "/sgml"))
     if not is_markup:
@@ -111,16 +121,16 @@ def _between(
         return Unextracted("the document is too complex")
     first, last = choose(tags)
     octets = _encoded(text[first.start : last.end], charset)
-    return Part(octets, _typed(media_type, charset), f"{len(tags)} tags")
+    return DocumentPart(octets, _typed(media_type, charset), f"{len(tags)} tags")
 
 
-def _html_tags(text: str) -> Iterator[Tag]:
+def _html_tags(text: str) -> Iterator[TagPosition]:
     for start, end, attributes in html_tags(text, Steps(_MOST_STEPS)):
         name = attributes.get("name")
-        yield Tag(start, end, None if name is None else unescape(name))
+        yield TagPosition(start, end, None if name is None else unescape(name))
 
 
-def xml_tags(text: str) -> Iterator[Tag]:
+def xml_tags(text: str) -> Iterator[TagPosition]:
     """Yield the tags of XML or SGML; what is no markup counts as text."""
     at = 0
     while (at := text.find("<", at)) >= 0:
@@ -134,7 +144,7 @@ def xml_tags(text: str) -> Iterator[Tag]:
             value = (
                 None if stated is None else stated[1] if stated[1] is not None else stated[2]
             )
-            yield Tag(at, tag.end(), None if value is None else unescape(value))
+            yield TagPosition(at, tag.end(), None if value is None else unescape(value))
             at = tag.end()
         elif declaration := _DECLARATION.match(text, at):
             at = _declaration_end(text, declaration.end())
