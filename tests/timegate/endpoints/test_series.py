@@ -235,13 +235,17 @@ async def test_ranges_and_entity_tags(tmp_path: Path) -> None:
             "delegate",
         ),
         (
-            'name = "a.us"\nstore = "papers"\n[[series.delegate]]\nresolver = "ftp://r"\n'
-            'until = "2000-01-01"',
+            (
+                'name = "a.us"\nstore = "papers"\n[[series.delegate]]\nresolver = "ftp://r"\n'
+                'until = "2000-01-01"'
+            ),
             "resolver",
         ),
         (
-            'name = "a.us"\nstore = "papers"\n[[series.delegate]]\nresolver = "http://r"\n'
-            'series = "b.us"',
+            (
+                'name = "a.us"\nstore = "papers"\n[[series.delegate]]\nresolver = "http://r"\n'
+                'series = "b.us"'
+            ),
             "series",
         ),
     ],
