@@ -265,6 +265,7 @@ _LEADS: Final = frozenset(
 )
 """Words that may stand before an access word."""
 _WEEKDAYS: Final = frozenset(DATE_WORDS["weekdays"]["words"].split())
+_NEXT_WORD: Final = compiled(r"[^\S\n]([^\W\d_A-Z]{2,20})\b(?!://)")
 _TOKENS: Final = compiled(r"\n|\w++|[^\w\s]")
 _CLOCK: Final = compiled(
     r"[0-9]{1,2}[:.h][0-9]{2}(?::[0-9]{2})?(?:\s?[ap]\.?m\b\.?)?", re.IGNORECASE
@@ -344,10 +345,13 @@ def access_word(text: str) -> bool:
     return _ACCESS_WORD.match(text) is not None
 
 
-def mark_before(text: str, *, year: bool = False, cut: bool = False) -> DateBasis | None:
+def mark_before(
+    text: str, *, year: bool = False, cut: bool = False, after: str = ""
+) -> DateBasis | None:
     """Return what the last words of *text* say of a date that follows; None if nothing.
 
-    *year*: the date is a year alone. *cut*: *text* begins inside a sentence.
+    *year*: the date is a year alone. *cut*: *text* begins inside a sentence. *after*: what
+    follows the date.
     """
     if not year and _MLA.search(text[-_LONGEST_GAP:]):
         return "accessed"
@@ -356,16 +360,21 @@ def mark_before(text: str, *, year: bool = False, cut: bool = False) -> DateBasi
         return None
     phrase, end = found
     is_weak = phrase in _WEAK
-    is_east = _EASTERN_MARK.fullmatch(phrase) is not None
     if len(text) - end > _LONGEST_GAP or not _connects(text[end:], weak=is_weak):
         return None
+    if (year and is_weak) or ((year or is_weak) and _goes_on(after)):
+        return None
     basis = _BASIS_OF[phrase]
-    is_led = (
-        is_east
-        or basis == "published"
-        or _is_led(f"{'0' if cut else ''}{text[: end - len(phrase)]}", weak=is_weak)
-    )
-    return basis if is_led and not (year and is_weak) else None
+    if basis == "published" or _EASTERN.search(phrase):
+        return basis
+    before = f"{'0' if cut else ''}{text[: end - len(phrase)]}"
+    return basis if _is_led(before, weak=is_weak) else None
+
+
+def _goes_on(after: str) -> bool:
+    """Whether the next word after a date belongs to it: "2013 times", "4 June 2019 only"."""
+    word = _NEXT_WORD.match(after)
+    return word is not None and word[1] not in _BETWEEN
 
 
 def _last_mark(text: str) -> tuple[str, int] | None:

@@ -77,7 +77,11 @@ _PARENTHESIS_ENDS: Final = compiled(
 _GOES_ON: Final = compiled(r"\s[^\W\d_A-Z]{2,20}\s")
 """A word in small letters, as in "the fire (3 May 1990) destroyed"."""
 _AT: Final = compiled(r"\b(?:on|at|as of|am|vom|le|du|el|del|il|em|op|den)\s$", re.IGNORECASE)
-_COUNTED: Final = compiled(r"\s(?:times|mal|fois|veces|volte|vezes|keer|gange|gånger|x)\b")
+_VERB: Final = compiled(
+    r",?\s(?:is|was|are|were|has|had|have|will|can|ist|war|wurde|wird|hat|est|était|fut|a|es|era|fue"
+    r"|è|foi|é|werd|blev|är|var|er)\s"
+)
+"""After a date before the link: it is part of what a sentence says."""
 _WEEKDAY: Final = compiled(
     r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,?\s$", re.IGNORECASE
 )
@@ -86,7 +90,7 @@ _FOR_ALL: Final = compiled(
     re.IGNORECASE,
 )
 _AND_ALSO: Final = compiled(
-    r"[\u2010-\u2015-]|\s{0,2}(?:[,;/&+\u2010-\u2015-]|(?:to|until|till|bis|au|al|tot|til|till)\b|(?:,\s)?\b(?:and|und|et|y|e|i|og|och|en|or|oder)\b(?:\s(?:again|also|then))?"
+    r"[\u2010-\u2015-]|\s?\([^()]{1,12}\),?\s|\s{0,2}(?:[,;/&+\u2010-\u2015-]|(?:to|until|till|bis|au|al|tot|til|till)\b|(?:,\s)?\b(?:and|und|et|y|e|i|og|och|en|or|oder)\b(?:\s(?:again|also|then))?"
     r"(?:\son)?)\s{1,2}",
     re.IGNORECASE,
 )
@@ -348,7 +352,8 @@ def _basis(
         span = span._replace(end=min(span.first, date.start), last=span.start)
     begin = max(floor.end, date.start - _REACH, span.end if span.end <= date.start else 0)
     marked = _marked(text, date, begin, is_cut=floor.cuts and begin == floor.end > 0)
-    if marked is not None:
+    is_told = date.end <= span.start and _VERB.match(text, date.end) is not None
+    if marked is not None and not is_told:
         return marked
     if basis := _basis_of_place(text, span, date):
         return basis
@@ -375,11 +380,11 @@ def _basis_of_place(text: str, span: _Extent, date: WrittenDate) -> DateBasis | 
 def _marked(text: str, date: WrittenDate, begin: int, *, is_cut: bool) -> DateBasis | None:
     """Return what the words around *date* say of it; those before it are from *begin* on."""
     is_year = date.moment is not None and len(date.moment.digits) == 4
-    if is_year and _COUNTED.match(text, date.end):
-        return None
     before = text[begin : date.start]
     after = text[date.end : date.end + 24]
-    return mark_before(before, year=is_year, cut=is_cut) or mark_after(after, before)
+    return mark_before(before, year=is_year, cut=is_cut, after=after) or mark_after(
+        after, before
+    )
 
 
 def _is_in_brackets(text: str, span: _Extent, date: WrittenDate) -> bool:

@@ -75,7 +75,7 @@ _CLOCK: Final = compiled(
     r"(?:\s?([+-])(0?[0-9]|1[0-4])(?::?([0-5][0-9]))?)?(?![\w+:-])"
 )
 # 2013/14 are two years, and 2014/05 is a month.
-_SLASH: Final = compiled(r"/([0-9]{2})(?![0-9/])")
+_SLASH: Final = compiled(r"/([0-9]{1,2})(?![0-9/])")
 _TO_YEAR: Final = compiled(
     r"\s?[\u2010-\u2015/-]\s?((?:19|20)[0-9]{2})(?![0-9.,/-]|\s?[\u5e74\ub144])"
 )
@@ -272,8 +272,11 @@ def _numeric_first(year: str, after: str) -> Found | None:
 def _slashed(year: str, number: str) -> list[str]:
     """Return the readings of two digits after a year: its month, or the year after it."""
     following = str(int(year) + 1)
-    readings = [year + number] if 1 <= int(number) <= 12 else []
-    return [*readings, *([year, following] if following.endswith(number) else [])] or [year]
+    readings = [_digits(year, number)] if 1 <= int(number) <= 12 else []
+    return [
+        *readings,
+        *([year, following] if len(number) > 1 and following.endswith(number) else []),
+    ] or [year]
 
 
 def _words_after(year: str, after: str) -> Found | None:
