@@ -35,7 +35,7 @@ BASIS_WORDS: Final[dict[DateBasis, str]] = {
     "beside": "the date beside the reference",
     "default": "the date given for all references",
     "published": "the date of publication",
-    "unmarked": "the text does not say of what",
+    "unmarked": "the text does not say what it is the date of",
 }
 
 
@@ -107,7 +107,7 @@ class ChosenDate(NamedTuple):
         if self.used.basis == "published":
             why = ": no date of access is stated"
         elif self.used.basis == "unmarked":
-            return f"Date used: {self.used.text}, though {BASIS_WORDS['unmarked']}"
+            return f"Date used: {self.used.text}, but {BASIS_WORDS['unmarked']}"
         return f"Date used: {self.used.text}, {BASIS_WORDS[self.used.basis]}{why}"
 
     def _unused(self) -> str:

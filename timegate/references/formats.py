@@ -138,7 +138,7 @@ def _detected(text: str) -> InputFormat:
     if text.startswith('"') and not _QUOTED.match(text):
         # A CSV table may begin with a quoted heading; a JSON string is a whole line.
         first, _, rest = text.partition("\n")
-        if first.rstrip().count('"') == 2:
+        if first.rstrip(" ,\r").endswith('"') and first.count('"') == 2:
             return "jsonl"
         if not _QUOTED_CELL.match(first):
             return _detected_markup(text)
@@ -177,7 +177,8 @@ def _plain(text: str) -> InputFormat:
     is_prose = any(
         len(words) > 1 and not _BEGINS_WITH_REFERENCE.match(words[0]) for words in listed
     )
-    is_prose = is_prose or _SETTINGS.match(text) is not None
+    # A table with pipes, and the settings of a shortcut.
+    is_prose = is_prose or all("|" in line for line in lines) or bool(_SETTINGS.match(text))
     is_cut = any(link.incomplete and "." in link.identifier for link in find_links(text))
     is_broken = is_cut or _is_broken(listed) or has_broken_pwid(text)
     return "text" if is_prose or is_broken else "lines"

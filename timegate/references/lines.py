@@ -17,6 +17,7 @@ _NAMES: Final = ("pwid", "identifier", "url", "uri", "link", "href", "id")
 _DATES: Final = ("dates", "date", "datetime", "timestamp", "accessed")
 _PUBLISHED: Final = "issued"
 _ALSO: Final = "also"
+_UNCLEAR: Final = "No name of a field or column says when the page was seen"
 _EXPECTED: Final = "expected a list of URLs, or of objects with url and date"
 
 
@@ -58,6 +59,7 @@ def item_of(position: int, value: object) -> Item:
         references or (text,),
         dates,
         also=tuple(_strings(also if isinstance(also, list) else [also])),
+        said=_UNCLEAR if unknown else "",
         doubt=bool(unknown),
     )
 
@@ -295,6 +297,7 @@ def _items(
                 (reference,),
                 tuple(filter(None, written)),
                 also=tuple(url for column in also for url in _cell(row, column).split()),
+                said=_UNCLEAR if doubt else "",
                 doubt=doubt,
             )
             position += 1

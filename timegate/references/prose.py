@@ -239,13 +239,21 @@ def _assigned(
             text, max(floor, date.start - 30), date.start
         ):
             # As a heading, it is also of what follows.
-            after = len(spans) if date.end <= starts[number] else number
-            for_all.append((each, range(max(0, number - _MOST_DATES), after)))
+            end = len(spans) if date.end <= starts[number] else number
+            for_all.append((each, range(max(0, number - _MOST_DATES), end)))
         floor = date.end
-    for date_of_all, others in for_all:
-        for other in (number for number in others if not assigned[number]):
-            assigned[other].append(date_of_all)
+    _give_to_all(assigned, for_all)
     return assigned
+
+
+def _give_to_all(
+    assigned: dict[int, list[FoundDate]], for_all: Iterable[tuple[FoundDate, range]]
+) -> None:
+    """Add the dates of several references to those of them that have none."""
+    for date, numbers in for_all:
+        for number in numbers:
+            if not assigned[number]:
+                assigned[number].append(date)
 
 
 def _continues(text: str, end: int, date: WrittenDate) -> bool:

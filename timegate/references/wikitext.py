@@ -132,6 +132,9 @@ _URLS: Final = (
     *("ссылка", "посилання", "adres", "adresse", "indirizzo", "uri"),
 )
 _EXTERNAL: Final = compiled(r"\[\s{0,4}(https?://[^\s\]]++)")
+_URL_TEMPLATE: Final = compiled(
+    r"\{\{\s{0,4}url\s{0,4}\|\s{0,4}([^\s|{}]++)[^{}]{0,200}\}\}", re.IGNORECASE
+)
 _TITLES: Final = ("title", "titel", "titre", "título", "titulo", "titolo", "заглавие")
 _DEAD: Final = {
     *(("url-status", "dead"), ("url-status", "usurped"), ("dead-url", "yes")),
@@ -217,7 +220,7 @@ def cited_by(template: Template, *, living: bool = False) -> Found | None:
 
 def _address(value: str) -> str:
     """Return the address in *value*, which may be an external link with its words."""
-    linked = _EXTERNAL.match(value)
+    linked = _EXTERNAL.match(value) or _URL_TEMPLATE.fullmatch(value)
     return linked[1] if linked else value
 
 
