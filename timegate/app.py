@@ -41,9 +41,13 @@ from timegate.collections.opening import (
     with_replay_addresses,
 )
 from timegate.config import BadConfig, Config, is_public
+from timegate.content.reading import TextReader
 from timegate.core import Core
 from timegate.demo import DelayedSource
+from timegate.extract.archived_files import ArchivedFiles
+from timegate.extract.copy_texts import CopyTexts
 from timegate.extract.page_parts import PageParts
+from timegate.extract.quote_search import QuoteSearch
 from timegate.following.change_file import BadChangeFile, ChangeFile
 from timegate.following.follower import Follower
 from timegate.observability.canaries import open_canaries
@@ -426,6 +430,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             replay_address=verifier.at_replay_address,
             repeated=state.metrics.repeated,
         ) as coalescer,
+        TextReader() as reader,
     ):
         selections = Selections(verifier, _addresses(config.registry))
         state.metrics.watch_archives(
@@ -448,6 +453,10 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
         lists = ArchiveLists(sources, cache, containment, public=public)
         page_parts = PageParts(resolver, lists, parts.fetchers, config.registry, containment)
         resolver.whole_pages = page_parts
+        files = ArchivedFiles(parts.fetchers, config.registry, containment)
+        texts = CopyTexts(files, reader, config.registry)
+        quotes = QuoteSearch(resolver, texts)
+        resolver.quotes = quotes
         yield Core(
             config=config,
             base_url=parts.base_url,
@@ -459,6 +468,8 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             answers=cache,
             neighbours=Neighbours(contained, cache, parts.own),
             parts_of=page_parts.of,
+            texts=texts,
+            quotes=quotes,
             deadlines=deadlines,
             fetchers=parts.fetchers,
             local=parts.local,
