@@ -178,7 +178,8 @@ def _plain(text: str) -> InputFormat:
         len(words) > 1 and not _BEGINS_WITH_REFERENCE.match(words[0]) for words in listed
     )
     # A table with pipes, and the settings of a shortcut.
-    is_prose = is_prose or all("|" in line for line in lines) or bool(_SETTINGS.match(text))
+    is_table = bool(lines) and all("|" in line for line in lines)
+    is_prose = is_prose or is_table or _SETTINGS.match(text) is not None
     is_cut = any(link.incomplete and "." in link.identifier for link in find_links(text))
     is_broken = is_cut or _is_broken(listed) or has_broken_pwid(text)
     return "text" if is_prose or is_broken else "lines"
