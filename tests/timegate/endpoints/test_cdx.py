@@ -359,7 +359,7 @@ async def test_pywb_finds_the_closest_with_closest_and_sort() -> None:
         ("", 400),
         ("?", 400),
         ("?url=", 400),
-        ("?url=http://x/&matchType=host", 400),
+        ("?url=http://x/&matchType=hosts", 400),
         ("?url=ftp://x/", 422),
         ("?url=nonsense", 400),
         ("?url=http://x/&filter=~original:(a", 400),
