@@ -11,7 +11,7 @@ from archives.errors import ArchiveError, Misbehaved
 from archives.listing.ranges import RangeBatch
 from archives.model import Memento
 from tests.clock import in_virtual_time
-from timegate.cdx.formats import FiledCapture
+from timegate.cdx.formats import Capture, FiledCapture
 from timegate.cdx.query import CdxQuery, RangePosition, query_from
 from timegate.cdx.ranges import RangeMerge, merged_ranges, position, without
 from timegate.cdx.selection import Selection
@@ -146,12 +146,12 @@ def test_pages_by_resume_key_are_the_whole_list(
         async with merged_ranges(lists, query.url, NoTurns()) as merge:
             await merge.begin(2.0, 5.0)
             selection = Selection(query, merge.keys_before)
-            rows = []
+            rows: list[Capture] = []
             async for block in merge.blocks():
                 rows += selection.take(block)
                 if selection.done:
                     break
-        return rows, selection.resume_key  # type: ignore[return-value]
+        return [r for r in rows if isinstance(r, FiledCapture)], selection.resume_key
 
     whole, _ = in_virtual_time(merged({"x": batches("x", first), "y": batches("y", second)}))
     found: list[FiledCapture] = []
