@@ -371,7 +371,7 @@ BOUNDARIES: Mapping[str, Scenario | str] = {
     "timegate/conformance/run.py check_subject": a_checked_page,
     "timegate/resolution/verification.py _requested": a_requested_memento,
     "timegate/resolution/verification.py _check": a_delivered_memento,
-    "timegate/endpoints/raw_proxy.py __call__": raw_bytes,
+    "timegate/endpoints/raw_proxy.py sent_of": raw_bytes,
     "timegate/collections/replay.py __call__": an_index_of_a_collection,
     "timegate/endpoints/wayback.py _contained": an_availability,
     "timegate/resolution/coalescing.py _attempt": a_cached_answer,
@@ -379,6 +379,13 @@ BOUNDARIES: Mapping[str, Scenario | str] = {
     "timegate/extract/part_evidence.py seen": (
         "tests/timegate/extract/test_page_parts.py "
         "test_an_unforeseen_exception_costs_one_part_only"
+    ),
+    "timegate/keep/run.py keep": (
+        "tests/timegate/keep/test_run.py test_an_unforeseen_exception_costs_one_reference_only"
+    ),
+    "timegate/following/polling.py read_list": (
+        "tests/timegate/following/test_follower.py "
+        "test_an_unforeseen_error_of_an_archive_is_its_trouble"
     ),
     "timegate/store/writer.py _write_group": (
         "tests/timegate/store/test_writer.py "

@@ -118,6 +118,27 @@ async def test_a_list_survives_a_failover(tmp_path: Path) -> None:
     assert sum(asked.values()) <= 300 * 1.5
 
 
+async def test_a_list_survives_the_loss_of_all_that_was_in_redis(
+    tmp_path: Path, redis: RedisServer
+) -> None:
+    """As after a failover to a replica that had not been filled yet."""
+    given, out = a_list(tmp_path, 200), tmp_path / "out.jsonl"
+    words = ("--batch", str(given), "--output", str(out), "--verify", "none", "--exit-zero")
+    async with an_archive() as attic:
+        config = configured(tmp_path, {"attic": (attic, RATE)})
+        queue = ("--queue", redis.url)
+        worker = await started(config, *queue, "--work")
+        first = await started(config, *words, *queue)
+        await attic.journal.until_requested(60)
+        redis.say("FLUSHALL")
+        _, stderr = await first.communicate()
+        ended_well = await worker.wait()
+
+    assert first.returncode == 0, stderr.decode()
+    assert ended_well == 0
+    assert outcomes(out) == [(line, "promised") for line in given.read_text().splitlines()]
+
+
 async def test_a_killed_list_is_continued_with_resume(
     tmp_path: Path, redis: RedisServer
 ) -> None:

@@ -195,9 +195,9 @@ class QueueWorker:
         pause, looked = _POLL, clock()
         while True:
             if clock() - looked >= _LOOK:
-                job, looked = await self._queue.job(), clock()
-                if job is None or job.id != self._job.id:
+                if await self._queue.is_over(self._job):
                     return
+                looked = clock()
             found = await self._take()
             pause = min(2 * pause, _LONGEST_POLL) if found == 0 else _POLL
             await asyncio.sleep(pause)

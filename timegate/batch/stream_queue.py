@@ -4,6 +4,7 @@
     timegate:1:{list:NAME}:items:LANE       a stream for each lane; an entry is one page
     timegate:1:{list:NAME}:results          a stream of results, until they are collected
     timegate:1:{list:NAME}:status           progress and forecast
+    timegate:1:{list:NAME}:ended            the job that was ended last, for a day
 
 The entries of a lane are handed out by a consumer group. A worker keeps those that it works on
 in its possession; what a killed worker had is handed to another after `IDLE`. An entry and its
@@ -43,6 +44,7 @@ _OWNED: Final = 15_000
 _MOST_LANES: Final = 1000
 _MOST_RESULTS: Final = 100
 _LONGEST_NAME: Final = 100
+_DAY: Final = 86_400
 
 # KEYS: the streams of lanes. ARGV: consumer, milliseconds, then entries wanted of each lane.
 _TAKE: Final = Script("""
@@ -192,6 +194,17 @@ class StreamQueue:
         text = await self._read("HGET", f"{self._place}:job", "job")
         return None if text is None else read_job(text)
 
+    async def is_over(self, job: Job) -> bool:
+        """Whether *job* was ended or replaced.
+
+        A job that is merely missing is not over: a replica that was promoted may lack it, and
+        the process that feeds the queue puts it there again.
+        """
+        current = await self.job()
+        if current is not None:
+            return current.id != job.id
+        return await self._read("GET", f"{self._place}:ended") == job.id.encode()
+
     async def clear(self, lanes: Sequence[str]) -> None:
         """Remove the pages of *lanes*."""
         for lane in lanes:
@@ -199,6 +212,7 @@ class StreamQueue:
 
     async def end(self, job: Job) -> None:
         """Remove *job* and everything that belongs to it."""
+        await self._write("SET", f"{self._place}:ended", job.id, "EX", _DAY)
         await self._write("UNLINK", f"{self._place}:job")
         await self.clear(job.lanes)
         await self._write("UNLINK", self._results)

@@ -4,16 +4,23 @@ The first is MemGator's raw proxy, the second the address of the Wayback Machine
 is not that of a memento is redirected to the closest one, so the content of an address never
 changes (M-41). Archived bytes may be dangerous: they are sent in a sandbox, with few headers of
 the archive (R-5, R-9).
+
+Clients of the Wayback Machine take the fourteen digits of a CDX row and the URL that they were
+given, and store the body of any response that is no error. So there a second and every spelling
+of the URL name a memento, an archived redirect always leads back to us, and redirects have no
+body.
 """
 
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
 
 from archives.diagnostics import Diagnosis, Malformed
 from archives.errors import ArchiveError, Misbehaved
+from archives.evidence import address_of
 from archives.formats.httpdate import http_date
 from archives.formats.linkformat import resolved
 from archives.model import Memento
@@ -21,7 +28,8 @@ from archives.moment import Moment
 from archives.registry import Registry
 from archives.replay_links import read_link
 from archives.source import Fetcher, Reply, Request
-from archives.uri import check_text
+from archives.uri import WEB, check_text
+from timegate.cdx import timestamp
 from timegate.endpoints import PathDescription
 from timegate.identifiers.url import read_url
 from timegate.resolution.coalescing import Containment
@@ -60,18 +68,42 @@ PATHS: Final = {
 MOST: Final = 1024**3
 """Octets of one memento."""
 MEMGATOR: Final = "memento/proxy/{stamp}/{url}"
-WAYBACK: Final = "web/{stamp}id_/{url}"
-"""Templates of addresses."""
+"""Template of addresses."""
 _STAMP: Final = re.compile(r"[0-9]{4,23}")
 _RELAYED: Final = {"content-range": "Content-Range", "accept-ranges": "Accept-Ranges"}
 _ARCHIVED: Final = re.compile(r"x-archive-orig-[a-z0-9-]{1,60}")
 _EXACT: Final = "match=exact"
+# Wayback software of any make serves the bytes at this address.
+_REPLAYED: Final = re.compile(r"(/[0-9]{14})(?:mp_)?(/https?+:/)")
+
+
+class RawRequest(NamedTuple):
+    """A request for the bytes of a memento."""
+
+    stamp: str
+    """The digits of the requested time, as written."""
+    query: Query
+    template: str = MEMGATOR
+    """The template of the addresses to which it redirects."""
+    is_wayback: bool = False
+    """Whether a second and any spelling of the URL name a memento."""
+
+    def names(self, memento: Memento, asked: str) -> bool:
+        """Whether it names *memento*, which an archive returned for the URL *asked*."""
+        if self.is_wayback:
+            return timestamp(memento) == self.stamp
+        return (memento.stamp, asked) == (self.stamp, self.query.original)
+
+    def path(self, stamp: str, url: str) -> str:
+        """Return the path of the memento of *url* at *stamp*."""
+        return "/" + self.template.format(stamp=stamp, url=header_safe(url))
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
     """The memento whose bytes are requested."""
 
+    requested: RawRequest
     resolution: Resolution
     memento: Memento
     headers: Mapping[str, str]
@@ -89,43 +121,59 @@ class RawProxyEndpoint:
         most: int = MOST,
         containment: Containment | None = None,
         *,
-        address: str = MEMGATOR,
         slots: BodySlots | None = None,
     ) -> None:
-        """*address* is the template of the addresses to which it redirects.
-
-        *slots* are shared with others who read at the pace of a client.
-        """
+        """*slots* are shared with others who read at the pace of a client."""
         self._answers = answers
         self._registry = registry
         self._fetchers = fetchers
         self._most = most
         self._containment = containment or Containment()
-        self._template = address
         self._slots = slots or BodySlots()
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
+        """Answer ``{stamp}/{URL}``."""
+        return await self.sent(request, _requested(request.rest))
+
+    async def sent(
+        self, request: ClientRequest, requested: RawRequest
+    ) -> Response | StreamingResponse:
         """Send the bytes, or redirect to the address of the closest memento."""
-        stamp, query = _requested(request.rest)
-        preferences, applied = request.preferences
-        resolution = await self._answers.resolve(query, preferences, request.context)
+        preferences, _ = request.preferences
+        resolution = await self._answers.resolve(requested.query, preferences, request.context)
+        return await self.sent_of(request, requested, resolution)
+
+    async def sent_of(
+        self, request: ClientRequest, requested: RawRequest, resolution: Resolution
+    ) -> Response | StreamingResponse:
+        """Send the bytes of the memento of *resolution*, or redirect to its address."""
+        _, applied = request.preferences
         redirect = self._answers.redirect(resolution, applied, vary=VARY)
         best, memento = resolution.best, resolution.memento
         if redirect.status != 302 or best is None or memento is None:
             return redirect
-        if (memento.stamp, best.original) != (stamp, query.original):
-            address = self._address(memento.stamp, best.original)
-            return replace(redirect, headers={**redirect.headers, "Location": address})
-        found = _Found(resolution, memento, redirect.headers)
+        if not requested.names(memento, best.original):
+            stamp = timestamp(memento) if requested.is_wayback else memento.stamp
+            return self._redirected(redirect, requested.path(stamp, best.original))
+        found = _Found(requested, resolution, memento, redirect.headers)
         try:
             with self._containment.around(memento.archive, memento.uri):
                 return await self._relayed(request, found)
         except ArchiveError as error:
             return self._failed(resolution, error)
 
-    def _address(self, stamp: str, original: str) -> str:
-        base = self._answers.base_url.rstrip("/")
-        return f"{base}/{self._template.format(stamp=stamp, url=header_safe(original))}"
+    def delivers(self, memento: Memento) -> bool:
+        """Whether the archive of *memento* is known to serve unaltered bytes."""
+        return raw_address(memento, self._registry.by_id(memento.archive)) is not None
+
+    def _redirected(self, redirect: Response, path: str) -> Response:
+        """Return *redirect* to *path* without a body: clients store it as the memento."""
+        headers = {**redirect.headers, "Location": self._address(path)}
+        del headers["Content-Type"]
+        return replace(redirect, headers=headers, body=b"")
+
+    def _address(self, path: str) -> str:
+        return f"{self._answers.base_url.rstrip('/')}{path}"
 
     async def _relayed(
         self, request: ClientRequest, found: _Found
@@ -133,9 +181,25 @@ class RawProxyEndpoint:
         if found.resolution.preferences.only_if_cached:
             detail = "the bytes of mementos are never cached; repeat without only-if-cached"
             return problem(504, "not-cached", detail)
+        entry = self._registry.by_id(found.memento.archive)
+        raw = raw_address(found.memento, entry)
+        *guesses, last = (
+            _addresses(found.memento, raw)
+            if found.requested.is_wayback
+            else (raw or found.memento.uri,)
+        )
+        for guess in guesses:
+            try:
+                return await self._exchanged(request, found, guess)
+            except Misbehaved:
+                continue
+        return await self._exchanged(request, found, last)
+
+    async def _exchanged(
+        self, request: ClientRequest, found: _Found, url: str
+    ) -> Response | StreamingResponse:
         archive = found.memento.archive
         entry = self._registry.by_id(archive)
-        url = raw_address(found.memento, entry) or found.memento.uri
         wanted = _range(request)
         upstream = Request(
             "HEAD" if request.method == "HEAD" else "GET", url, "memento", wanted
@@ -178,28 +242,42 @@ class RawProxyEndpoint:
             **type_headers(reply.headers.get("content-type", "")),
             **_length(reply),
             **_copied(reply, _RELAYED),
-            **self._location(found.memento.archive, reply),
+            **self._location(found, reply),
             **SANDBOX,
         }
 
-    def _location(self, archive: str, reply: Reply) -> dict[str, str]:
-        """Return our address of an archived redirect's target, if it is a link to *archive*.
+    def _location(self, found: _Found, reply: Reply) -> dict[str, str]:
+        """Return our address of the target of an archived redirect.
 
-        Other targets are reported in a header, but not offered as a redirect.
+        MemGator's raw proxy reports a target that is no memento of the same archive in a header
+        only. The Wayback Machine leads to the target at the time of the redirect.
         """
         location = reply.headers.get("location")
         if location is None or reply.status not in REDIRECTS:
             return {}
-        reported = {"X-Archive-Orig-Location": header_safe(location[:LONGEST_VALUE])}
+        target = resolved(location.strip()[:LONGEST_VALUE], reply.url) or ""
+        requested = found.requested
+        path = self._memento_path(found, target, reply.url)
+        if path is None and requested.is_wayback and target.lower().startswith(WEB):
+            path = requested.path(timestamp(found.memento), target)
+        if path is None:
+            return {"X-Archive-Orig-Location": header_safe(location[:LONGEST_VALUE])}
+        return {"Location": self._address(path)}
+
+    def _memento_path(self, found: _Found, target: str, url: str) -> str | None:
+        """Return our path of *target* if it is a memento of the archive, else None."""
+        requested = found.requested
+        memento = address_of(target)
+        if memento is not None and urlsplit(target)[:2] == urlsplit(url)[:2]:
+            return requested.path(memento.stamp, memento.original)
         try:
-            link = read_link(
-                resolved(location.strip(), reply.url) or "", self._registry, Diagnosis()
-            )
+            link = read_link(target, self._registry, Diagnosis())
         except Malformed:
-            return reported
-        if link.kind != "memento" or link.archive != archive or not (link.time and link.uri):
-            return reported
-        return {"Location": self._address(link.time.digits, link.uri)}
+            return None
+        own = link.kind == "memento" and link.archive == found.memento.archive
+        if not own or link.time is None or link.uri is None:
+            return None
+        return requested.path(link.time.digits, link.uri)
 
     def _failed(self, resolution: Resolution, error: ArchiveError) -> Response:
         """Return the problem for a memento that its archive does not deliver."""
@@ -210,8 +288,20 @@ class RawProxyEndpoint:
         return nothing_found(failed, None, headers)
 
 
-def _requested(rest: str) -> tuple[str, Query]:
-    """Return the stamp and the query in *rest*. Raises EarlyResponse."""
+def _addresses(memento: Memento, raw: str | None) -> Sequence[str]:
+    """Return the addresses at which to request the bytes, the best first.
+
+    The registry states that of most archives. Of others, the usual one is tried: the verdict
+    says nevertheless that the bytes may be altered.
+    """
+    if raw is not None:
+        return (raw,)
+    guess, count = _REPLAYED.subn(r"\1id_\2", memento.uri, count=1)
+    return (guess, memento.uri) if count else (memento.uri,)
+
+
+def _requested(rest: str) -> RawRequest:
+    """Return what is requested in *rest*. Raises EarlyResponse."""
     stamp, _, text = rest.partition("/")
     if not _STAMP.fullmatch(stamp) or not text:
         detail = (
@@ -229,7 +319,7 @@ def _requested(rest: str) -> tuple[str, Query]:
     except Malformed as complaint:
         raise EarlyResponse(unreadable(complaint, text)) from complaint
     # PWID calls the bytes of a single file a part (V-1).
-    return stamp, replace(query, precision="part")
+    return RawRequest(stamp, replace(query, precision="part"))
 
 
 def _range(request: ClientRequest) -> dict[str, str]:

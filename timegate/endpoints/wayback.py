@@ -1,8 +1,9 @@
 """Addresses of the Wayback Machine, over all archives: ``/web/...`` and availability.
 
-``/web/{stamp}{modifier}/{url}`` redirects to the best memento of any archive, but a stamp of 14
-digits with ``id_`` is answered with its bytes, as there: clients that download follow no
-redirect to another host.
+``/web/{stamp}/{url}`` leads a browser to the best memento of any archive. With ``id_``,
+``if_``, ``im_``, ``js_`` or ``cs_`` after the stamp, a memento is answered with its archived
+bytes, and any other stamp with a redirect to that of the closest one, as there: clients that
+download follow no redirect to another host. Programs get the bytes without a modifier, too.
 """
 
 import asyncio
@@ -22,6 +23,7 @@ from archives.replay_links.fields import Stamp, read_stamp, stamp_moment
 from archives.uri import check_text
 from timegate.cdx import UNKNOWN, Parameters, moment_of, parameters_in, timestamp
 from timegate.endpoints import REDIRECT, PathDescription
+from timegate.endpoints.raw_proxy import RawProxyEndpoint, RawRequest
 from timegate.endpoints.resolve import MOST_BYTES, MOST_LINES
 from timegate.identifiers.url import read_url
 from timegate.observability.logs import Unforeseen
@@ -55,12 +57,18 @@ PATHS: Final = {
     "/web/{stamp}/{url}": PathDescription(
         "The best memento, as at the Wayback Machine; bytes with id_ after the stamp",
         ("stamp", "url", "Prefer"),
-        {**REDIRECT, "200": "The bytes, if 14 digits and id_ name a memento"},
+        {**REDIRECT, "200": "The archived bytes, if the stamp is that of a memento"},
     ),
     "/wayback/available": PathDescription("The availability API of the Wayback Machine"),
 }
-_RAW: Final = re.compile(r"[0-9]{14}id_")
+BYTES: Final = "id_|if_|im_|js_|cs_"
+"""Modifiers after a stamp that request bytes."""
+_RAW: Final = re.compile(rf"([0-9]{{0,14}})({BYTES})")
 """Requests bytes; with a second origin, `server.middleware` serves these only there."""
+_SECOND: Final = re.compile(r"[0-9]{14}")
+_TEMPLATE: Final = "web/{{stamp}}{modifier}/{{url}}"
+_OLDEST: Final = Moment("1991")
+"""What ``/web/0/`` requests: no archive has a page of the first year of the web."""
 _SPAN: Final = re.compile(r"[0-9]{0,14}(?:-[0-9]{0,14})?\*")
 """Requests a list: ``*``, ``2013*``, ``2013-2015*``."""
 # A name, perhaps with dots: anything else could be a script.
@@ -73,46 +81,81 @@ _DIRECTIONS: Final = {"either": "closest", "before": "before", "after": "after"}
 class WaybackEndpoint:
     """Answers ``/web/...``: as a memento by time, a TimeGate if there is no time, or a list."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- what it is built from, and a setting
         self,
         answers: Answers,
         timegate: Callable[[ClientRequest], Awaitable[Response]],
-        raw: Handler,
+        raw: RawProxyEndpoint,
         pages: AnswerPages | None = None,
         own: frozenset[str] = frozenset(),
+        *,
+        cdx: Handler | None = None,
+        sends_bytes: bool = True,
     ) -> None:
-        """*raw* answers ``{stamp}/{url}`` with the bytes of the memento.
+        """*raw* sends the bytes of a memento, *cdx* is the CDX server.
 
         *pages* are for browsers; pages of the collections in *own* are shown by `/view/`.
+        *sends_bytes*: to programs, also without a modifier; they are not if archived bytes have
+        an origin of their own.
         """
         self._answers = answers
         self._timegate = timegate
         self._raw = raw
         self._pages = pages
         self._own = own
+        self._cdx = cdx
+        self._sends_bytes = sends_bytes
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Redirect to the best memento or to the list of all, or send the bytes of one."""
         token, slash, target = request.rest.partition("/")
-        if request.rest.startswith("timemap/"):
-            return self._list(request.rest.removeprefix("timemap/"))
+        if request.rest.startswith(("timemap/", "timemap?")):
+            return await self._list(request, request.rest.removeprefix("timemap"))
         if slash and _SPAN.fullmatch(token.replace("%2A", "*").replace("%2a", "*")):
             return self._span(request, token, target)
         stamp = read_stamp("", token) if slash else None
         if stamp is None:
             # Without a stamp this is the Wayback Machine's TimeGate.
             return await self._timegate(request)
-        if _RAW.fullmatch(token):
-            return await self._raw(request._replace(rest=f"{stamp.digits}/{target}"))
+        is_browser = wants_page(request.header("Accept"))
         query = _dated(stamp, request.rest, identifier_in(target))
+        raw = _RAW.fullmatch(token)
+        if raw is not None and (raw[2] == "id_" or not is_browser):
+            return await self._raw.sent(request, _raw_request(raw[1], raw[2], query))
         preferences, applied = request.preferences
-        if self._pages is None or stamp.modifier or not wants_page(request.header("Accept")):
+        if self._pages is None or stamp.modifier or not is_browser:
             resolution = await self._answers.resolve(query, preferences, request.context)
-            return self._answers.redirect(resolution, applied, vary=VARY_PAGE)
+            sent = None if is_browser else await self._bytes(request, token, resolution)
+            return sent or self._answers.redirect(resolution, applied, vary=VARY_PAGE)
         # A person is led to a page that is there.
         checked = replace(preferences, verify=preferences.verify or "head")
         resolution = await self._answers.resolve(query, checked, request.context)
         return self._for_people(self._pages, request, resolution, stamp)
+
+    async def _bytes(
+        self, request: ClientRequest, token: str, resolution: Resolution
+    ) -> StreamingResponse | None:
+        """Return the bytes of the memento for a program, if *token* is its second.
+
+        None if they cannot be had: then the client is redirected to the archive.
+        """
+        accept, memento = request.header("Accept") or "*/*", resolution.memento
+        if (
+            not self._sends_bytes
+            or "*/*" not in accept
+            or memento is None
+            or _SECOND.fullmatch(token) is None
+            or not self._raw.delivers(memento)
+        ):
+            return None
+        requested = _raw_request(token, "", resolution.query)
+        if not requested.names(memento, resolution.query.original):
+            return None
+        exact = replace(resolution, query=requested.query)
+        response = await self._raw.sent_of(request, requested, exact)
+        if isinstance(response, Response):
+            return None
+        return replace(response, headers={**response.headers, "Vary": VARY_PAGE})
 
     def _for_people(
         self, pages: AnswerPages, request: ClientRequest, resolution: Resolution, stamp: Stamp
@@ -131,6 +174,10 @@ class WaybackEndpoint:
 
     def _span(self, request: ClientRequest, token: str, target: str) -> Response:
         """Redirect to the list: for people, to the page of the captures of the span."""
+        if target.endswith("*"):
+            # All URLs with this prefix: captures of many pages are CDX.
+            url = quote(identifier_in(target), safe="", errors="surrogateescape")
+            return self._redirect(f"cdx/search/cdx?url={url}")
         if not wants_page(request.header("Accept")):
             response = self._redirect(f"timemap/link/{target}")
         elif token[0] == "*" or token[0] == "%":
@@ -142,12 +189,24 @@ class WaybackEndpoint:
             response = self._redirect(f"timemap/html/{encoded}?{span}")
         return replace(response, headers={**response.headers, "Vary": "accept"})
 
-    def _list(self, rest: str) -> Response:
-        name, _, target = rest.partition("/")
+    async def _list(self, request: ClientRequest, rest: str) -> Response | StreamingResponse:
+        """Answer ``/{format}/{url}``, ``/{format}?url=`` or ``?url=``; formats as there.
+
+        With ``url=`` all but ``link`` are CDX, in JSON unless *cdx* is the format.
+        """
+        path, mark, query = rest.removeprefix("/").partition("?")
+        name, _, target = path.partition("/")
+        by_parameter = "url" in parameters_in(mark + query) and not target
+        if by_parameter and name == "link":
+            url = first(parameters_in(mark + query), "url")
+            encoded = quote(url, safe="", errors="surrogateescape")
+            return self._redirect(f"timemap/link/{encoded}")
+        if by_parameter and self._cdx is not None and name in ("", "json", "cdx"):
+            output = "&output=json" if name == "json" else ""
+            return await self._cdx(request._replace(rest=f"?{query}{output}"))
+        rest = rest.removeprefix("/")
         if name in (*FORMATS, "html") and target:
-            return self._redirect(f"timemap/{name}/{target}")
-        if rest.startswith("cdx?"):
-            return self._redirect(f"cdx/search/{rest}")
+            return self._redirect(f"timemap/{rest}")
         if "." in name or ":" in name:
             return self._redirect(f"timemap/link/{rest}")
         detail = f"write /web/timemap/{{format}}/{{url}}; formats are {', '.join(FORMATS)}"
@@ -164,8 +223,15 @@ def _dated(stamp: Stamp, whole: str, target: str) -> Query:
         at = stamp_moment(stamp, 0, diagnosis)
     except Malformed as complaint:
         raise EarlyResponse(unreadable(complaint, whole)) from complaint
-    query = _query(target, at, diagnosis)
-    return replace(query, precision="part") if stamp.modifier == "id_" else query
+    if at is None and stamp.digits and not stamp.digits.strip("0"):
+        at = _OLDEST
+    return _query(target, at, diagnosis)
+
+
+def _raw_request(digits: str, modifier: str, query: Query) -> RawRequest:
+    # PWID calls the bytes of a single file a part (V-1).
+    part = replace(query, precision="part")
+    return RawRequest(digits, part, _TEMPLATE.format(modifier=modifier), is_wayback=True)
 
 
 def _query(url: str, at: Moment | None, diagnosis: Diagnosis) -> Query:

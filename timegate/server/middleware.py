@@ -61,7 +61,7 @@ _STORE_OPTIONS: Final = replace(
     _PREFLIGHT, headers={**_PREFLIGHT.headers, "Allow": _STORE_ALLOW}
 )
 _ARCHIVED: Final = re.compile(
-    r"/collections/|/memento/proxy/|/web/[0-9]{14}id_/|/(?:view|reconstruct)/[0-9]{4,23}-"
+    r"/collections/|/memento/proxy/|/web/[0-9]{14}(?:id|if|im|js|cs)_/|/(?:view|reconstruct)/[0-9]{4,23}-"
 )
 """Paths with archived bytes."""
 _PROXIED: Final = ("http://", "https://")

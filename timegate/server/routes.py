@@ -3,12 +3,13 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 
 from archives.warc_index.collection import Collection
 from timegate.collections.extents import HeldExtents
 from timegate.core import Core
 from timegate.endpoints.cdx import CdxCaptures, PywbCdx, WaybackCdx
+from timegate.endpoints.changes import PREFIX as CHANGES
+from timegate.endpoints.changes import AnnouncedWriter, ChangesEndpoint, ChangesTiming
 from timegate.endpoints.cite import CiteEndpoint
 from timegate.endpoints.collection_extents import CollectionPages
 from timegate.endpoints.collections import Collections, VisibleCollections
@@ -24,7 +25,7 @@ from timegate.endpoints.operations import (
 )
 from timegate.endpoints.parts import PartsEndpoint
 from timegate.endpoints.pwid_resolver import PwidResolver
-from timegate.endpoints.raw_proxy import WAYBACK, RawProxyEndpoint
+from timegate.endpoints.raw_proxy import RawProxyEndpoint
 from timegate.endpoints.replay import (
     ReplayEndpoint,
     ReplaySettings,
@@ -40,6 +41,7 @@ from timegate.endpoints.timemap import TimeMapEndpoint
 from timegate.endpoints.wayback import Availabilities, Availability, WaybackEndpoint
 from timegate.extract.archived_files import ArchivedFiles
 from timegate.extract.titles import ArchivedTitles
+from timegate.following.follower import Follower
 from timegate.observability.logs import AccessLog
 from timegate.pages.answer_pages import AnswerPages, HtmlProblems
 from timegate.pages.archives import ArchivePages
@@ -69,6 +71,7 @@ class Dependencies:
     core: Core
     limits: ClientLimits
     condition: Callable[[], Condition]
+    follower: Follower
     checks: ArchiveChecks | None
 
 
@@ -117,19 +120,19 @@ class _Handlers:
             pages_url=needs.core.base_url,
         )
         self.collections = VisibleCollections(served, needs.core.blocklist)
+        self.changes = self.changes_of(needs.follower)
         self.store = self.stores()
+        self.captures = CdxCaptures(needs.core.lists, self.plan, registry, needs.core.deadlines)
         self.documentation = Documentation(self.pages, description(needs.core.base_url))
 
     def exact(self, home: Home) -> dict[str, Handler]:
         """Return the handlers of exact paths."""
         needs, operations = self.needs, self.operations
-        captures = CdxCaptures(needs.core.lists, self.plan, self.registry, needs.core.deadlines)
         return {
             "/": home,
             "/about": JsonPage(operations.about, self.pages, "about"),
             "/archives": self.archive_pages.all,
-            "/cdx": PywbCdx(captures),
-            "/cdx/search/cdx": WaybackCdx(captures),
+            "/cdx": PywbCdx(self.captures),
             "/cite": self.cite(),
             "/collections": JsonPage(self.collections.overview, self.pages, "collections"),
             "/docs": self.documentation,
@@ -156,8 +159,7 @@ class _Handlers:
         """Return the handlers of prefixes; the first prefix that matches counts."""
         needs, answers, registry = self.needs, self.answers, self.registry
         timegate = TimeGateEndpoint(answers, needs.core.neighbours)
-        raw = partial(
-            RawProxyEndpoint,
+        raw = RawProxyEndpoint(
             answers,
             registry,
             needs.core.fetchers,
@@ -165,6 +167,7 @@ class _Handlers:
             slots=needs.core.lists.slots,
         )
         old = needs.core.config.old_redirects
+        wayback_cdx = WaybackCdx(self.captures)
         return {
             "/timegate/": timegate,
             "/timemap/html/": CapturesPage(tables, self.plan, registry, self.pages),
@@ -178,23 +181,27 @@ class _Handlers:
                     changing=frozenset(needs.core.local.sources),
                 )
             ),
+            CHANGES: self.changes,
             "/resolve/": self.resolve,
             "/parts/": PartsEndpoint(
                 answers, self.resolve, registry, needs.core.parts_of, self.pages
             ),
             "/collections/": JsonPage(self.collections, self.pages, "collection"),
             "/docs/": self.documentation,
-            "/memento/proxy/": raw(),
+            "/memento/proxy/": raw,
             "/memento/": MementoEndpoint(answers, needs.core.neighbours, old_redirects=old),
             "/api/": ApiEndpoint(answers, needs.core.neighbours, old_redirects=old),
             "/list/": ListEndpoint(answers, self.answer_pages, self.plan),
             "/web/": WaybackEndpoint(
                 answers,
                 timegate,
-                raw(address=WAYBACK),
+                raw,
                 self.answer_pages,
                 frozenset(needs.core.local.sources),
+                cdx=wayback_cdx,
+                sends_bytes=needs.core.config.replay_url is None,
             ),
+            "/cdx/search/": wayback_cdx,
             **self.replay(),
             "/uri-res/": ThttpEndpoint(answers, registry, self.plan),
             "/answers/": self.kept,
@@ -229,6 +236,19 @@ class _Handlers:
             "/reconstruct/": reconstruct if core.config.reconstruct else not_reconstructed,
         }
 
+    def changes_of(self, follower: Follower) -> ChangesEndpoint:
+        """Return the handler of changes."""
+        core = self.needs.core
+        timing = ChangesTiming(wait=core.deadlines.hard)
+        return ChangesEndpoint(
+            follower,
+            self.plan,
+            self.registry,
+            core.base_url,
+            timing,
+            ends=lambda: self.needs.condition().draining,
+        )
+
     def stores(self) -> StoreEndpoint | None:
         """Return the handler of all stores; None if none is configured."""
         core = self.needs.core
@@ -237,7 +257,8 @@ class _Handlers:
         for name, writer in core.stores.items():
             entry, collection = self.registry.by_id(name), opened.get(name)
             if entry is not None and isinstance(collection, Collection):
-                sites[name] = StoreSite(writer, collection, entry)
+                announced = AnnouncedWriter(writer, self.needs.follower.announce)
+                sites[name] = StoreSite(announced, collection, entry)
         if not sites:
             return None
         return StoreEndpoint(

@@ -18,12 +18,13 @@ from tests.timegate.endpoints.served import (
     entries,
     resolve_of,
 )
-from timegate.endpoints.raw_proxy import WAYBACK, RawProxyEndpoint
+from timegate.endpoints.raw_proxy import RawProxyEndpoint
 from timegate.endpoints.timegate import TimeGateEndpoint
 from timegate.endpoints.wayback import Availability, WaybackEndpoint
 from timegate.resolution.coalescing import fixed
 from timegate.resolution.neighbours import Neighbours
 from timegate.responses.answers import Answers
+from timegate.responses.model import ClientRequest, Response
 from timegate.server.listener import listening
 
 URL = "http://example.org/"
@@ -55,14 +56,19 @@ async def serving(
     neighbours = Neighbours(fixed(world.archives), NoLists(), frozenset())
     timegate = TimeGateEndpoint(answers, neighbours)
     fetchers = dict.fromkeys(world.archives, FakeFetcher(bytes_at or {}, tuple(world.archives)))
-    raw = RawProxyEndpoint(answers, registry, fetchers, address=WAYBACK)
+    raw = RawProxyEndpoint(answers, registry, fetchers)
     dispatch = dispatch_to(
         resolve_of(answers, registry),
         exact={"/wayback/available": Availability(answers, registry)},
-        prefixes={"/web/": WaybackEndpoint(answers, timegate, raw)},
+        prefixes={"/web/": WaybackEndpoint(answers, timegate, raw, cdx=echo)},
     )
     async with world.coalescer, listening(dispatch, "127.0.0.1", 0) as port:
         yield Site(port, world)
+
+
+async def echo(request: ClientRequest) -> Response:
+    """Answer with the parameters, in place of the CDX server."""
+    return Response(200, {}, request.rest.encode())
 
 
 def archives() -> tuple[FakeArchive, FakeArchive]:
@@ -82,30 +88,13 @@ SILENT = FakeArchive("c", 0.0, error=True)
         ("2016/http://example.org/", "http://a/20160122112029/http://example.org/"),
         ("20130602/http://example.org/", "http://b/20130601000000/http://example.org/"),
         ("2013060/http://example.org/", "http://b/20130601000000/http://example.org/"),
-        ("20160122id_/http://example.org/", RAW),
-        (
-            "20160122112029if_/http://example.org/",
-            "http://a/20160122112029/http://example.org/",
-        ),
-        (
-            "20160122112029im_/http://example.org/",
-            "http://a/20160122112029/http://example.org/",
-        ),
-        (
-            "20160122112029js_/http://example.org/",
-            "http://a/20160122112029/http://example.org/",
-        ),
-        (
-            "20160122112029cs_/http://example.org/",
-            "http://a/20160122112029/http://example.org/",
-        ),
-        ("2010if_/http://example.org/", "http://a/20100101000000/http://example.org/"),
         ("2/http://example.org/", "http://a/20160122112029/http://example.org/"),
         ("201/http://example.org/", "http://a/20160122112029/http://example.org/"),
         ("2013/http:/example.org/", "http://b/20130601000000/http://example.org/"),
         ("2013/example.org/", "http://b/20130601000000/http://example.org/"),
         ("2013/http%3A%2F%2Fexample.org%2F", "http://b/20130601000000/http://example.org/"),
-        ("id_/http://example.org/", "http://a/20160122112029id_/http://example.org/"),
+        ("0/http://example.org/", "http://a/20100101000000/http://example.org/"),
+        ("000/http://example.org/", "http://a/20100101000000/http://example.org/"),
         ("http://example.org/", "http://a/20160122112029/http://example.org/"),
         ("example.org/", "http://a/20160122112029/http://example.org/"),
     ],
@@ -134,13 +123,76 @@ async def test_the_bytes_of_a_second_are_sent_as_at_the_wayback_machine(url: str
     assert "sandbox" in seen.headers["Content-Security-Policy"]
 
 
-async def test_another_second_redirects_to_the_bytes_of_the_closest() -> None:
+@pytest.mark.parametrize("modifier", ["id_", "if_", "im_", "js_", "cs_"])
+async def test_each_modifier_of_the_wayback_machine_sends_the_bytes(modifier: str) -> None:
+    async with serving(*archives(), bytes_at={RAW: BYTES}) as site:
+        seen = await site.ask(f"/web/20160122112029{modifier}/{URL}")
+
+    assert (seen.status, seen.body) == (200, b"abc")
+    assert seen.headers["Memento-Datetime"] == DATE
+
+
+@pytest.mark.parametrize("modifier", ["if_", "im_", "js_", "cs_"])
+async def test_a_browser_that_opens_a_part_is_led_to_the_archive(modifier: str) -> None:
     async with serving(*archives()) as site:
-        seen = await site.ask(f"/web/20160122112030id_/{URL}")
+        seen = await site.ask(f"/web/20160122112029{modifier}/{URL}", ("Accept", "text/html"))
 
     assert seen.status == 302
-    assert seen.headers["Location"] == f"{HERE}/web/20160122112029id_/{URL}"
+    assert seen.headers["Location"] == "http://a/20160122112029/http://example.org/"
+
+
+@pytest.mark.parametrize("url", ["example.org/", "https://example.org/"])
+async def test_every_spelling_of_the_url_names_the_bytes_of_a_second(url: str) -> None:
+    async with serving(*archives(), bytes_at={RAW: BYTES}) as site:
+        seen = await site.ask(f"/web/20160122112029id_/{url}")
+
+    assert (seen.status, seen.body) == (200, b"abc")
+    assert f'<{URL}>; rel="original"' in seen.headers["Link"]
+
+
+async def test_a_second_names_a_memento_with_a_fraction() -> None:
+    stamp = "20160122112029123"
+    held = FakeArchive("a", 0.0, (stamp,))
+    async with serving(held, bytes_at={RAW: BYTES}) as site:
+        exact = await site.ask(f"/web/20160122112029id_/{URL}")
+        other = await site.ask(f"/web/2016id_/{URL}")
+
+    assert (exact.status, exact.body) == (200, b"abc")
+    assert other.headers["Location"] == f"{HERE}/web/20160122112029id_/{URL}"
+
+
+@pytest.mark.parametrize(
+    "token", ["20160122112030id_", "20160122id_", "2016id_", "2id_", "id_", "201601if_"]
+)
+async def test_another_time_redirects_to_the_bytes_of_the_closest(token: str) -> None:
+    async with serving(*archives()) as site:
+        seen = await site.ask(f"/web/{token}/{URL}")
+
+    assert seen.status == 302
+    assert seen.headers["Location"] == f"{HERE}/web/20160122112029{token[-3:]}/{URL}"
     assert "Memento-Datetime" not in seen.headers
+    # A client that does not follow redirects stores the body.
+    assert (seen.body, seen.headers["Content-Length"]) == (b"", "0")
+
+
+async def test_zero_with_a_modifier_redirects_to_the_bytes_of_the_oldest() -> None:
+    async with serving(*archives()) as site:
+        seen = await site.ask(f"/web/0id_/{URL}")
+
+    assert seen.headers["Location"] == f"{HERE}/web/20100101000000id_/{URL}"
+
+
+async def test_programs_get_the_bytes_without_a_modifier_and_browsers_the_archive() -> None:
+    async with serving(*archives(), bytes_at={RAW: BYTES}) as site:
+        program = await site.ask(f"/web/20160122112029/{URL}", ("Accept", "*/*"))
+        near = await site.ask(f"/web/20160122112030/{URL}", ("Accept", "*/*"))
+        browser = await site.ask(f"/web/20160122112029/{URL}", ("Accept", "text/html,*/*"))
+        report = await site.ask(f"/web/20160122112029/{URL}", ("Accept", "application/json"))
+
+    assert (program.status, program.body) == (200, b"abc")
+    assert program.headers["Vary"] == "accept, prefer"
+    assert [one.status for one in (near, browser, report)] == [302, 302, 302]
+    assert browser.headers["Location"] == "http://a/20160122112029/http://example.org/"
 
 
 async def test_an_archived_redirect_leads_to_an_address_of_the_same_form() -> None:
@@ -155,9 +207,32 @@ async def test_an_archived_redirect_leads_to_an_address_of_the_same_form() -> No
     assert seen.headers["Location"] == f"{HERE}/web/20160122112031id_/http://example.org/new"
 
 
+@pytest.mark.parametrize("location", ["https://example.org/new", "//example.org/new"])
+async def test_an_archived_redirect_to_the_live_page_leads_to_us(location: str) -> None:
+    moved = Canned(301, {"Location": location, "Memento-Datetime": DATE})
+
+    async with serving(*archives(), bytes_at={RAW: moved}) as site:
+        seen = await site.ask(f"/web/20160122112029im_/{URL}")
+
+    assert seen.status == 301
+    assert seen.headers["Location"].startswith(f"{HERE}/web/20160122112029im_/http")
+    assert seen.headers["Location"].endswith("example.org/new")
+
+
+async def test_an_archived_redirect_to_a_script_leads_nowhere() -> None:
+    moved = Canned(301, {"Location": "javascript:alert(1)", "Memento-Datetime": DATE})
+
+    async with serving(*archives(), bytes_at={RAW: moved}) as site:
+        seen = await site.ask(f"/web/20160122112029id_/{URL}")
+
+    assert "Location" not in seen.headers
+
+
 @pytest.mark.parametrize(
     ("target", "location"),
     [
+        ("*/http://example.org/*", "/cdx/search/cdx?url=http%3A%2F%2Fexample.org%2F%2A"),
+        ("timemap/link?url=http://example.org/", "/timemap/link/http%3A%2F%2Fexample.org%2F"),
         ("*/http://example.org/?a=b", "/timemap/link/http://example.org/?a=b"),
         ("%2A/http://example.org/", "/timemap/link/http://example.org/"),
         ("2013*/http://example.org/", "/timemap/link/http://example.org/"),
@@ -166,7 +241,6 @@ async def test_an_archived_redirect_leads_to_an_address_of_the_same_form() -> No
         ("timemap/json/http://example.org/?a", "/timemap/json/http://example.org/?a"),
         ("timemap/cdxj/example.org", "/timemap/cdxj/example.org"),
         ("timemap/http://example.org/", "/timemap/link/http://example.org/"),
-        ("timemap/cdx?url=example.org", "/cdx/search/cdx?url=example.org"),
     ],
 )
 async def test_lists_redirect_to_timemaps_and_cdx(target: str, location: str) -> None:
@@ -175,6 +249,24 @@ async def test_lists_redirect_to_timemaps_and_cdx(target: str, location: str) ->
 
         assert site.world.requests() == 0
     assert (seen.status, seen.headers["Location"]) == (302, HERE + location)
+
+
+@pytest.mark.parametrize(
+    ("target", "query"),
+    [
+        ("timemap/json?url=example.org", "?url=example.org&output=json"),
+        ("timemap/cdx?url=example.org&limit=2", "?url=example.org&limit=2"),
+        ("timemap/?url=example.org&matchType=prefix", "?url=example.org&matchType=prefix"),
+        ("timemap?url=example.org", "?url=example.org"),
+    ],
+)
+async def test_lists_with_a_parameter_are_those_of_the_cdx_server(
+    target: str, query: str
+) -> None:
+    async with serving(*archives()) as site:
+        seen = await site.ask(f"/web/{target}")
+
+    assert (seen.status, seen.body.decode()) == (200, query)
 
 
 async def test_without_a_stamp_the_time_is_negotiated() -> None:
