@@ -1,7 +1,8 @@
 # ruff: noqa: D401 -- a docstring here is the sentence that the user reads
 """Mementos and the redirects that lead to them: RFC 7089 4.2."""
 
-from archives.evidence import WEB, address_of, same_page
+from archives.evidence import address_of, same_page
+from archives.uri import WEB
 from timegate.conformance.catalogue import (
     UNREQUESTED,
     Finding,
