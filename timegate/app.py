@@ -32,8 +32,10 @@ from timegate.collections.opening import (
     with_replay_addresses,
 )
 from timegate.config import BadConfig, Config, is_public
+from timegate.content.reading import TextReader
 from timegate.core import Core
 from timegate.demo import DelayedSource
+from timegate.extract.content_looks import ContentLooks
 from timegate.extract.page_parts import PageParts
 from timegate.observability.canaries import open_canaries
 from timegate.observability.logs import LogCounter, Unforeseen, set_up
@@ -350,6 +352,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
     deadlines = Deadlines(config.soft, config.hard)
     async with (
         aclosing(cache),
+        TextReader() as texts,
         open_canaries(
             config.canaries_every if canaries else None,
             config.askable,
@@ -397,6 +400,9 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
         lists = ArchiveLists(sources, cache, containment, public=public)
         page_parts = PageParts(resolver, lists, parts.fetchers, config.registry, containment)
         resolver.whole_pages = page_parts
+        resolver.contents = ContentLooks(
+            resolver, lists, parts.fetchers, config.registry, containment, texts
+        )
         yield Core(
             config=config,
             base_url=parts.base_url,

@@ -85,7 +85,9 @@ def samples(half: Half, number: int, seed: int = 1) -> Iterator[Sample]:
 
 
 def _round(make: _Make, random: Random) -> Iterator[Sample]:
-    domain = f"{random.choice(('north', 'amber', 'quay', 'letters'))}{random.randint(1, 999)}.org"
+    domain = (
+        f"{random.choice(('north', 'amber', 'quay', 'letters'))}{random.randint(1, 999)}.org"
+    )
     url = URL.format(domain=domain)
     frame, own = random.choice([*make.frames.values()]), site(random)
 
@@ -102,7 +104,9 @@ def _round(make: _Make, random: Random) -> Iterator[Sample]:
     links = "".join(f"<li><a href='/?q={n}'>{_word(random)}</a></li>" for n in range(8))
     parked = random.choice(make.parked).format(domain=domain, links=links)
     yield Sample(parked.encode(), "parked", "parked", url)
-    yield message(random.choice(make.consent), "consent-wall", "consent", "<button>Accept</button>")
+    yield message(
+        random.choice(make.consent), "consent-wall", "consent", "<button>Accept</button>"
+    )
     field = "<form><input name=user><input type=password name=p><button>OK</button></form>"
     yield message(random.choice(make.login), "login-wall", "login", field)
     empty = random.choice(make.empty).format(domain=domain)
@@ -126,7 +130,9 @@ def _usual(make: _Make, random: Random, frame: Frame, own: Site, url: str) -> It
     yield Sample(page, "", f"lookalike {alike.title}", url)
     short = random.choice(make.short)
     yield Sample(_message(short, frame, own, random), "", f"short {short.title}", url)
-    moved = framed(frame, own, title(random, language), article(random, language, 9), shape=1, day=2)
+    moved = framed(
+        frame, own, title(random, language), article(random, language, 9), shape=1, day=2
+    )
     yield Sample(moved, "", "redirect to https", url, url.replace("http:", "https:"))
     box = "<form class=search><input name=q></form><div class=cookie>We use cookies. <a>OK</a></div>"
     text = [box, *article(random, language, 14)]
@@ -134,9 +140,7 @@ def _usual(make: _Make, random: Random, frame: Frame, own: Site, url: str) -> It
     yield Sample(page, "", "article with a cookie banner", url)
 
 
-def _message(
-    found: Message, frame: Frame, own: Site, random: Random, field: str = ""
-) -> bytes:
+def _message(found: Message, frame: Frame, own: Site, random: Random, field: str = "") -> bytes:
     text = [found.text, field] if field else [found.text]
     day = random.randint(1, 10**6)
     page = framed(frame, own, found.heading, text, shape=1, day=day).decode()
@@ -167,7 +171,9 @@ def _pair_round(make: _Make, random: Random) -> Iterator[Pair]:
     yield Pair(first, page(_typos(text, random)), True, "spelling")
     yield Pair(first, page([*text, sentence(random, language)]), True, "one sentence more")
     yield Pair(first, page(text, name, _any(make, random)), True, "another design")
-    yield Pair(first, page(_edited(text, random, 0.2, language), f"{name}!"), True, "a fifth new")
+    yield Pair(
+        first, page(_edited(text, random, 0.2, language), f"{name}!"), True, "a fifth new"
+    )
     fresh, fresh_name = article(random, language, len(text)), title(random, language)
     yield Pair(first, page(fresh, fresh_name), False, "another article of the site")
     yield Pair(first, page(_edited(text, random, 0.75, language)), False, "three quarters new")

@@ -13,10 +13,37 @@ class Site(NamedTuple):
     footer: str
 
 
-_NAMES: Final = ("Harbour Post", "Nordlys", "La Gazette", "Blog of K.", "Amber Trade", "City Lab")
+_NAMES: Final = (
+    "Harbour Post",
+    "Nordlys",
+    "La Gazette",
+    "Blog of K.",
+    "Amber Trade",
+    "City Lab",
+)
 _LINKS: Final = (
-    *("Home", "News", "Sport", "Culture", "Archive", "About us", "Contact", "Newsletter", "Jobs"),
-    *("Imprint", "Privacy", "Shop", "Events", "Gallery", "Podcast", "Weather", "Login", "Search"),
+    *(
+        "Home",
+        "News",
+        "Sport",
+        "Culture",
+        "Archive",
+        "About us",
+        "Contact",
+        "Newsletter",
+        "Jobs",
+    ),
+    *(
+        "Imprint",
+        "Privacy",
+        "Shop",
+        "Events",
+        "Gallery",
+        "Podcast",
+        "Weather",
+        "Login",
+        "Search",
+    ),
 )
 
 
@@ -37,13 +64,17 @@ def _paragraphs(sentences: Sequence[str], random: Random, tag: str = "p") -> str
 
 
 def _advertisement(random: Random) -> str:
-    what = random.choice(("Cheap flights", "New phones", "Win a car", "Insurance", "Shoes -50 %"))
+    what = random.choice(
+        ("Cheap flights", "New phones", "Win a car", "Insurance", "Shoes -50 %")
+    )
     return f'<div class="ad banner"><a href="http://ads.example/{random.random()}">{what}</a></div>'
 
 
 def _daily(random: Random) -> str:
     """Return what changes from day to day: date, visits, weather, most read."""
-    read = "".join(f"<li><a href='/a/{random.randint(1, 999)}'>Most read {n}</a>" for n in range(3))
+    read = "".join(
+        f"<li><a href='/a/{random.randint(1, 999)}'>Most read {n}</a>" for n in range(3)
+    )
     day = f"{random.randint(1, 28)} May {random.randint(2005, 2020)}"
     return (
         f"<div class=widget><span>{day}</span> <span>{random.randint(-5, 30)} °C</span>"
@@ -89,7 +120,9 @@ def tables(site: Site, title: str, content: str, random: Random) -> str:
 
 
 def wiki(site: Site, title: str, content: str, random: Random) -> str:
-    nav = "".join(f'<li id="n-{link}"><a href="/wiki/{link}">{link}</a></li>' for link in site.links)
+    nav = "".join(
+        f'<li id="n-{link}"><a href="/wiki/{link}">{link}</a></li>' for link in site.links
+    )
     return f"""<!DOCTYPE html><html class="client-nojs" lang="en"><head><meta charset="UTF-8">
 <title>{title} - {site.name}</title></head><body class="mediawiki skin-vector">
 <div id="content" class="mw-body"><h1 id="firstHeading">{title}</h1>

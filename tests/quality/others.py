@@ -17,30 +17,129 @@ class Message(NamedTuple):
 
 SOFT_404: Final = (
     Message("Page not found", "404", "Sorry, the page you are looking for could not be found."),
-    Message("404 Not Found", "Oops!", "That page can't be found. It looks like nothing was found at this location. Maybe try a search?"),
-    Message("Error 404", "Page not found", "The page you requested does not exist or has been moved. Please check the URL or go to the home page."),
-    Message("We're sorry", "This page is no longer available", "The content you requested has been removed. Use the search box or return to our front page."),
-    Message("Seite nicht gefunden", "Fehler 404", "Die gewünschte Seite konnte leider nicht gefunden werden. Bitte prüfen Sie die Adresse oder gehen Sie zur Startseite.", "de"),
-    Message("Page introuvable", "Erreur 404", "La page que vous recherchez n'existe pas ou a été déplacée. Retour à l'accueil.", "fr"),
-    Message("Página no encontrada", "Error 404", "Lo sentimos, la página que busca no existe o ha sido eliminada. Volver al inicio.", "es"),
-    Message("Siden blev ikke fundet", "Siden findes ikke", "Den side, du leder efter, findes ikke længere. Prøv at søge, eller gå til forsiden.", "da"),
-    Message("Harbour Post", "Article not found", "The article you are trying to view could not be found. It may have expired."),
-    Message("Object not found!", "Object not found!", "The requested URL was not found on this server. If you entered the URL manually please check your spelling and try again. Error 404"),
-    Message("The page cannot be found", "The page cannot be found", "The page you are looking for might have been removed, had its name changed, or is temporarily unavailable."),
+    Message(
+        "404 Not Found",
+        "Oops!",
+        "That page can't be found. It looks like nothing was found at this location. Maybe try a search?",
+    ),
+    Message(
+        "Error 404",
+        "Page not found",
+        "The page you requested does not exist or has been moved. Please check the URL or go to the home page.",
+    ),
+    Message(
+        "We're sorry",
+        "This page is no longer available",
+        "The content you requested has been removed. Use the search box or return to our front page.",
+    ),
+    Message(
+        "Seite nicht gefunden",
+        "Fehler 404",
+        "Die gewünschte Seite konnte leider nicht gefunden werden. Bitte prüfen Sie die Adresse oder gehen Sie zur Startseite.",
+        "de",
+    ),
+    Message(
+        "Page introuvable",
+        "Erreur 404",
+        "La page que vous recherchez n'existe pas ou a été déplacée. Retour à l'accueil.",
+        "fr",
+    ),
+    Message(
+        "Página no encontrada",
+        "Error 404",
+        "Lo sentimos, la página que busca no existe o ha sido eliminada. Volver al inicio.",
+        "es",
+    ),
+    Message(
+        "Siden blev ikke fundet",
+        "Siden findes ikke",
+        "Den side, du leder efter, findes ikke længere. Prøv at søge, eller gå til forsiden.",
+        "da",
+    ),
+    Message(
+        "Harbour Post",
+        "Article not found",
+        "The article you are trying to view could not be found. It may have expired.",
+    ),
+    Message(
+        "Object not found!",
+        "Object not found!",
+        "The requested URL was not found on this server. If you entered the URL manually please check your spelling and try again. Error 404",
+    ),
+    Message(
+        "The page cannot be found",
+        "The page cannot be found",
+        "The page you are looking for might have been removed, had its name changed, or is temporarily unavailable.",
+    ),
 )
 SOFT_404_HELD_OUT: Final = (
-    Message("Whoops", "We lost this page", "We searched high and low but couldn't find what you're looking for. Let's find a better place for you to go."),
-    Message("Nothing here", "Sorry, that page isn't here", "The link you followed may be broken, or the page may have been removed."),
-    Message("Error", "File not found", "The file you have requested could not be located on our server. Please contact the webmaster."),
-    Message("City Lab", "This content isn't available right now", "The page doesn't exist any more. Go back to the homepage."),
-    Message("Pagina non trovata", "Errore 404", "La pagina richiesta non è stata trovata oppure non esiste più. Torna alla home page.", "it"),
-    Message("Pagina niet gevonden", "Oeps!", "De pagina die u zoekt bestaat niet of is verplaatst. Ga terug naar de startpagina.", "nl"),
-    Message("Página não encontrada", "Erro 404", "Desculpe, a página que procura não foi encontrada ou já não existe.", "pt"),
-    Message("Nie znaleziono strony", "Błąd 404", "Przepraszamy, strona, której szukasz, nie istnieje lub została usunięta.", "pl"),
-    Message("Sidan kunde inte hittas", "Sidan hittades inte", "Sidan du söker finns inte längre eller har flyttats.", "sv"),
-    Message("Страница не найдена", "Ошибка 404", "К сожалению, запрашиваемая страница не существует или была удалена.", "ru"),
-    Message("Amber Trade", "Product no longer exists", "HTTP 404 - we could not find the page you requested in our shop."),
-    Message("ページが見つかりません", "404", "お探しのページは見つかりませんでした。移動または削除された可能性があります。", "ja"),
+    Message(
+        "Whoops",
+        "We lost this page",
+        "We searched high and low but couldn't find what you're looking for. Let's find a better place for you to go.",
+    ),
+    Message(
+        "Nothing here",
+        "Sorry, that page isn't here",
+        "The link you followed may be broken, or the page may have been removed.",
+    ),
+    Message(
+        "Error",
+        "File not found",
+        "The file you have requested could not be located on our server. Please contact the webmaster.",
+    ),
+    Message(
+        "City Lab",
+        "This content isn't available right now",
+        "The page doesn't exist any more. Go back to the homepage.",
+    ),
+    Message(
+        "Pagina non trovata",
+        "Errore 404",
+        "La pagina richiesta non è stata trovata oppure non esiste più. Torna alla home page.",
+        "it",
+    ),
+    Message(
+        "Pagina niet gevonden",
+        "Oeps!",
+        "De pagina die u zoekt bestaat niet of is verplaatst. Ga terug naar de startpagina.",
+        "nl",
+    ),
+    Message(
+        "Página não encontrada",
+        "Erro 404",
+        "Desculpe, a página que procura não foi encontrada ou já não existe.",
+        "pt",
+    ),
+    Message(
+        "Nie znaleziono strony",
+        "Błąd 404",
+        "Przepraszamy, strona, której szukasz, nie istnieje lub została usunięta.",
+        "pl",
+    ),
+    Message(
+        "Sidan kunde inte hittas",
+        "Sidan hittades inte",
+        "Sidan du söker finns inte längre eller har flyttats.",
+        "sv",
+    ),
+    Message(
+        "Страница не найдена",
+        "Ошибка 404",
+        "К сожалению, запрашиваемая страница не существует или была удалена.",
+        "ru",
+    ),
+    Message(
+        "Amber Trade",
+        "Product no longer exists",
+        "HTTP 404 - we could not find the page you requested in our shop.",
+    ),
+    Message(
+        "ページが見つかりません",
+        "404",
+        "お探しのページは見つかりませんでした。移動または削除された可能性があります。",
+        "ja",
+    ),
 )
 PARKED: Final = (
     "<html><head><title>{domain}</title></head><body><h1>{domain}</h1><p>This domain is for sale. <a href='http://www.sedo.com/search/details.php4?domain={domain}'>Buy this domain</a>. The owner of {domain} is offering it for sale for an asking price of 999 EUR!</p><div>Related searches</div><ul>{links}</ul><p>This webpage was generated by the domain owner using Sedo Domain Parking.</p></body></html>",
@@ -65,28 +164,100 @@ PARKED_HELD_OUT: Final = (
     "<html><head><title>{domain}</title></head><body><h1>Il dominio {domain} è in vendita</h1><p>Fai un'offerta per questo dominio.</p></body></html>",
 )
 CONSENT: Final = (
-    Message("Before you continue", "Before you continue to Harbour Post", "We use cookies and data to deliver and maintain our services and to measure engagement. If you choose to accept all, we will also use cookies to personalise content. Accept all. Reject all. More options. Privacy. Terms."),
-    Message("Your privacy choices", "We value your privacy", "We and our 842 partners store and access information on a device, such as unique identifiers in cookies, to process personal data. You may accept or manage your choices. Agree and continue. Manage options."),
-    Message("Zustimmung", "Weiter mit Werbung lesen", "Besuchen Sie uns wie gewohnt mit Werbung und Tracking. Wir verwenden Cookies. Ihre Zustimmung können Sie jederzeit widerrufen. Alle akzeptieren. Einstellungen.", "de"),
-    Message("Cookies", "Nous respectons votre vie privée", "Avec votre accord, nous et nos partenaires utilisons des cookies pour stocker et accéder à des données personnelles. Accepter et continuer. Paramétrer.", "fr"),
+    Message(
+        "Before you continue",
+        "Before you continue to Harbour Post",
+        "We use cookies and data to deliver and maintain our services and to measure engagement. If you choose to accept all, we will also use cookies to personalise content. Accept all. Reject all. More options. Privacy. Terms.",
+    ),
+    Message(
+        "Your privacy choices",
+        "We value your privacy",
+        "We and our 842 partners store and access information on a device, such as unique identifiers in cookies, to process personal data. You may accept or manage your choices. Agree and continue. Manage options.",
+    ),
+    Message(
+        "Zustimmung",
+        "Weiter mit Werbung lesen",
+        "Besuchen Sie uns wie gewohnt mit Werbung und Tracking. Wir verwenden Cookies. Ihre Zustimmung können Sie jederzeit widerrufen. Alle akzeptieren. Einstellungen.",
+        "de",
+    ),
+    Message(
+        "Cookies",
+        "Nous respectons votre vie privée",
+        "Avec votre accord, nous et nos partenaires utilisons des cookies pour stocker et accéder à des données personnelles. Accepter et continuer. Paramétrer.",
+        "fr",
+    ),
 )
 CONSENT_HELD_OUT: Final = (
-    Message("Consent", "Yahoo is part of the family of brands", "By clicking 'Accept all' you agree that we and our partners will store and access information on your device through the use of cookies. Reject all. Manage privacy settings."),
-    Message("Age verification", "Cookie consent required", "To continue to this website you must agree to the use of cookies and to our privacy policy. I agree. I do not agree."),
-    Message("Toestemming", "Wij gebruiken cookies", "Om verder te gaan naar de website moet u akkoord gaan met het gebruik van cookies door ons en onze partners. Alles accepteren. Instellingen beheren.", "nl"),
-    Message("Privacy", "La tua privacy è importante per noi", "Noi e i nostri partner archiviamo e accediamo a informazioni su un dispositivo, come i cookie. Accetta tutto. Rifiuta. Personalizza.", "it"),
+    Message(
+        "Consent",
+        "Yahoo is part of the family of brands",
+        "By clicking 'Accept all' you agree that we and our partners will store and access information on your device through the use of cookies. Reject all. Manage privacy settings.",
+    ),
+    Message(
+        "Age verification",
+        "Cookie consent required",
+        "To continue to this website you must agree to the use of cookies and to our privacy policy. I agree. I do not agree.",
+    ),
+    Message(
+        "Toestemming",
+        "Wij gebruiken cookies",
+        "Om verder te gaan naar de website moet u akkoord gaan met het gebruik van cookies door ons en onze partners. Alles accepteren. Instellingen beheren.",
+        "nl",
+    ),
+    Message(
+        "Privacy",
+        "La tua privacy è importante per noi",
+        "Noi e i nostri partner archiviamo e accediamo a informazioni su un dispositivo, come i cookie. Accetta tutto. Rifiuta. Personalizza.",
+        "it",
+    ),
 )
 LOGIN: Final = (
-    Message("Log in", "Log in to continue", "You must be logged in to view this page. Forgot your password? Create an account."),
-    Message("Sign in", "Sign in", "Please sign in to access this content. Not a member yet? Register now."),
-    Message("Anmelden", "Anmeldung erforderlich", "Bitte melden Sie sich an, um diese Seite zu sehen. Passwort vergessen? Registrieren.", "de"),
-    Message("Connexion", "Identifiez-vous", "Vous devez être connecté pour accéder à cette page. Mot de passe oublié ?", "fr"),
+    Message(
+        "Log in",
+        "Log in to continue",
+        "You must be logged in to view this page. Forgot your password? Create an account.",
+    ),
+    Message(
+        "Sign in",
+        "Sign in",
+        "Please sign in to access this content. Not a member yet? Register now.",
+    ),
+    Message(
+        "Anmelden",
+        "Anmeldung erforderlich",
+        "Bitte melden Sie sich an, um diese Seite zu sehen. Passwort vergessen? Registrieren.",
+        "de",
+    ),
+    Message(
+        "Connexion",
+        "Identifiez-vous",
+        "Vous devez être connecté pour accéder à cette page. Mot de passe oublié ?",
+        "fr",
+    ),
 )
 LOGIN_HELD_OUT: Final = (
-    Message("Members area", "Authentication required", "Enter your username and password to proceed. Lost your password?"),
-    Message("Facebook", "You must log in first", "Email or phone. Password. Forgotten account? Create new account."),
-    Message("Inloggen", "Log in", "U moet ingelogd zijn om deze pagina te bekijken. Wachtwoord vergeten?", "nl"),
-    Message("Accesso", "Accedi", "Effettua l'accesso per visualizzare questa pagina. Password dimenticata?", "it"),
+    Message(
+        "Members area",
+        "Authentication required",
+        "Enter your username and password to proceed. Lost your password?",
+    ),
+    Message(
+        "Facebook",
+        "You must log in first",
+        "Email or phone. Password. Forgotten account? Create new account.",
+    ),
+    Message(
+        "Inloggen",
+        "Log in",
+        "U moet ingelogd zijn om deze pagina te bekijken. Wachtwoord vergeten?",
+        "nl",
+    ),
+    Message(
+        "Accesso",
+        "Accedi",
+        "Effettua l'accesso per visualizzare questa pagina. Password dimenticata?",
+        "it",
+    ),
 )
 EMPTY: Final = (
     "<html><head><title></title></head><body></body></html>",
@@ -100,27 +271,95 @@ EMPTY_HELD_OUT: Final = (
     "<html><head><title>App</title></head><body><app-root></app-root><p>Please enable JavaScript.</p></body></html>",
 )
 LOOKALIKES: Final = (
-    Message("HTTP 404", "A short history of the error 404", "The error 404 is the answer of a web server that did not find a page."),
-    Message("Lost and found", "The ring that could not be found", "For three years the ring could not be found, and the page of the diary on which it was mentioned was missing."),
-    Message("How to sell a domain", "Selling domain names", "A domain is for sale if its owner says so. Parking a domain brings little money, and dealers such as Sedo take a part of it."),
-    Message("Cookie law", "What the cookie law asks for", "Sites must ask for consent before they store cookies. Most visitors accept all cookies without reading the text."),
-    Message("Passwords", "How people choose passwords", "You must log in to see most things today. Many people forget their password, and create another account."),
+    Message(
+        "HTTP 404",
+        "A short history of the error 404",
+        "The error 404 is the answer of a web server that did not find a page.",
+    ),
+    Message(
+        "Lost and found",
+        "The ring that could not be found",
+        "For three years the ring could not be found, and the page of the diary on which it was mentioned was missing.",
+    ),
+    Message(
+        "How to sell a domain",
+        "Selling domain names",
+        "A domain is for sale if its owner says so. Parking a domain brings little money, and dealers such as Sedo take a part of it.",
+    ),
+    Message(
+        "Cookie law",
+        "What the cookie law asks for",
+        "Sites must ask for consent before they store cookies. Most visitors accept all cookies without reading the text.",
+    ),
+    Message(
+        "Passwords",
+        "How people choose passwords",
+        "You must log in to see most things today. Many people forget their password, and create another account.",
+    ),
 )
 LOOKALIKES_HELD_OUT: Final = (
-    Message("Broken links", "Where pages go when they are gone", "Half of the links in old papers lead to a page that does not exist any more. Page not found is what readers see."),
-    Message("Registrars", "What happens when a domain expires", "When a registration has expired, the domain is parked and offered for sale. This domain may be for sale is what visitors read then."),
-    Message("Consent", "Walls of consent", "Publishers and their partners ask visitors to accept all cookies. Reject all is often hidden behind manage options."),
-    Message("Accounts", "An account for everything", "Sign in to continue is what one reads on every second site, and the password is forgotten a week later."),
-    Message("Searching", "The search for the northern passage", "Sorry, wrote the captain, nothing was found. The passage does not exist, or it has moved with the ice."),
+    Message(
+        "Broken links",
+        "Where pages go when they are gone",
+        "Half of the links in old papers lead to a page that does not exist any more. Page not found is what readers see.",
+    ),
+    Message(
+        "Registrars",
+        "What happens when a domain expires",
+        "When a registration has expired, the domain is parked and offered for sale. This domain may be for sale is what visitors read then.",
+    ),
+    Message(
+        "Consent",
+        "Walls of consent",
+        "Publishers and their partners ask visitors to accept all cookies. Reject all is often hidden behind manage options.",
+    ),
+    Message(
+        "Accounts",
+        "An account for everything",
+        "Sign in to continue is what one reads on every second site, and the password is forgotten a week later.",
+    ),
+    Message(
+        "Searching",
+        "The search for the northern passage",
+        "Sorry, wrote the captain, nothing was found. The passage does not exist, or it has moved with the ice.",
+    ),
 )
 SHORT: Final = (
-    Message("Contact", "Contact", "Harbour Post, Quay Street 4, 6700 Esbjerg. Telephone 75 12 34 56. Open Monday to Friday from 9 to 16."),
-    Message("My homepage", "Welcome to my homepage", "Hello and welcome! I am Peter, I live in Ribe and I like trains. Look at my pictures and sign the guestbook."),
-    Message("Opening hours", "Opening hours", "Monday to Thursday 10 to 17, Friday 10 to 18, Saturday 10 to 14. Closed on Sundays and on public holidays in May."),
+    Message(
+        "Contact",
+        "Contact",
+        "Harbour Post, Quay Street 4, 6700 Esbjerg. Telephone 75 12 34 56. Open Monday to Friday from 9 to 16.",
+    ),
+    Message(
+        "My homepage",
+        "Welcome to my homepage",
+        "Hello and welcome! I am Peter, I live in Ribe and I like trains. Look at my pictures and sign the guestbook.",
+    ),
+    Message(
+        "Opening hours",
+        "Opening hours",
+        "Monday to Thursday 10 to 17, Friday 10 to 18, Saturday 10 to 14. Closed on Sundays and on public holidays in May.",
+    ),
 )
 SHORT_HELD_OUT: Final = (
-    Message("Timetable", "Ferry timetable", "From Esbjerg 6.10, 8.40, 11.10 and 15.40. From Fanø 7.00, 9.30, 12.00 and 16.30. Bicycles are free of charge."),
-    Message("Obituary", "In memory of Anna Petersen", "Anna Petersen, teacher in Varde for forty years, died on the third of May. The funeral is on Friday at noon."),
-    Message("Results", "Results of the second round", "Esbjerg - Vejle 2:1, Kolding - Ribe 0:0, Varde - Fredericia 3:3. The next round is played on Sunday."),
-    Message("Press release", "New director appointed", "The board has appointed Inge Holm director of the museum from the first of August. She comes from Aarhus."),
+    Message(
+        "Timetable",
+        "Ferry timetable",
+        "From Esbjerg 6.10, 8.40, 11.10 and 15.40. From Fanø 7.00, 9.30, 12.00 and 16.30. Bicycles are free of charge.",
+    ),
+    Message(
+        "Obituary",
+        "In memory of Anna Petersen",
+        "Anna Petersen, teacher in Varde for forty years, died on the third of May. The funeral is on Friday at noon.",
+    ),
+    Message(
+        "Results",
+        "Results of the second round",
+        "Esbjerg - Vejle 2:1, Kolding - Ribe 0:0, Varde - Fredericia 3:3. The next round is played on Sunday.",
+    ),
+    Message(
+        "Press release",
+        "New director appointed",
+        "The board has appointed Inge Holm director of the museum from the first of August. She comes from Aarhus.",
+    ),
 )
