@@ -380,6 +380,13 @@ BOUNDARIES: Mapping[str, Scenario | str] = {
         "tests/timegate/extract/test_page_parts.py "
         "test_an_unforeseen_exception_costs_one_part_only"
     ),
+    "timegate/keep/run.py keep": (
+        "tests/timegate/keep/test_run.py test_an_unforeseen_exception_costs_one_reference_only"
+    ),
+    "timegate/following/polling.py read_list": (
+        "tests/timegate/following/test_follower.py "
+        "test_an_unforeseen_error_of_an_archive_is_its_trouble"
+    ),
     "timegate/store/writer.py _write_group": (
         "tests/timegate/store/test_writer.py "
         "test_an_unforeseen_exception_costs_one_group_of_revisions"

@@ -4,9 +4,17 @@
 extraction and the library use it. `build_server` builds the HTTP handler over a core.
 """
 
+import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager, suppress
+from contextlib import (
+    AsyncExitStack,
+    ExitStack,
+    aclosing,
+    asynccontextmanager,
+    contextmanager,
+    suppress,
+)
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -24,6 +32,7 @@ from archives.listing import filled
 from archives.model import ArchiveEntry, Memento
 from archives.registry import Registry
 from archives.source import Fetcher, Source
+from archives.warc_index.collection import Collection
 from timegate.access.blocklist import Blocklist
 from timegate.cache import AnswerCache, OpenStores, Store
 from timegate.collections.opening import (
@@ -35,8 +44,13 @@ from timegate.config import BadConfig, Config, is_public
 from timegate.content.reading import TextReader
 from timegate.core import Core
 from timegate.demo import DelayedSource
+from timegate.extract.archived_files import ArchivedFiles
 from timegate.extract.content_looks import ContentLooks
+from timegate.extract.copy_texts import CopyTexts
 from timegate.extract.page_parts import PageParts
+from timegate.extract.quote_search import QuoteSearch
+from timegate.following.change_file import BadChangeFile, ChangeFile
+from timegate.following.follower import Follower
 from timegate.observability.canaries import open_canaries
 from timegate.observability.logs import LogCounter, Unforeseen, set_up
 from timegate.observability.metrics import AttemptObserver, Metrics
@@ -77,6 +91,7 @@ if TYPE_CHECKING:
     from timegate.server.middleware import Dispatch
     from timegate.server.process_state import ProcessState
 
+_LOG: Final = logging.getLogger("timegate.changes")
 _NOW: Final = partial(datetime.now, UTC)
 _OBSERVATIONS: Final = "observations"
 """The key of the observations in the store."""
@@ -188,16 +203,55 @@ async def build_server(core: Core, state: "ProcessState") -> "AsyncIterator[Disp
 
     async with (
         open_checks(config.checks, config.registry, core.base_url, check) as checks,
+        open_follower(core) as follower,
         open_routes(
             Dependencies(
                 core=core,
                 limits=state.limits(config),
                 condition=state.condition,
+                follower=follower,
                 checks=checks,
             )
         ) as dispatch,
     ):
         yield dispatch
+
+
+def follower_of(core: Core, file: ChangeFile) -> Follower:
+    """Return a follower of the archives of *core*, which writes to *file*."""
+    own = {
+        one.collection.id: one.collection
+        for one in core.local.collections
+        if isinstance(one.collection, Collection)
+    }
+    every = core.config.changes_every
+    return Follower(file, core.sources, core.containment, own, every)
+
+
+@asynccontextmanager
+async def open_follower(core: Core) -> AsyncIterator[Follower]:
+    """Open the file of changes and follow pages; without a usable file, in a temporary one."""
+    config = core.config
+    with ExitStack() as stack:
+        path = config.changes_file or _beside_store(core)
+        file: ChangeFile | None = None
+        if path is not None:
+            try:
+                file = stack.enter_context(ChangeFile(path, config.changes_pages))
+            except BadChangeFile as error:
+                _LOG.error("changes are forgotten when this server ends: %s", error)
+        if file is None:
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="timegate-")))
+            file = ChangeFile(folder / "changes.sqlite", config.changes_pages)
+            stack.enter_context(file)
+        async with follower_of(core, file) as follower:
+            yield follower
+
+
+def _beside_store(core: Core) -> Path | None:
+    """Return the file of changes in the folder of the first store; None if there is none."""
+    writer = next(iter(core.stores.values()), None)
+    return None if writer is None else writer.settings.path / ".timegate" / "changes.sqlite"
 
 
 async def serve(
@@ -352,7 +406,6 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
     deadlines = Deadlines(config.soft, config.hard)
     async with (
         aclosing(cache),
-        TextReader() as texts,
         open_canaries(
             config.canaries_every if canaries else None,
             config.askable,
@@ -378,6 +431,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             replay_address=verifier.at_replay_address,
             repeated=state.metrics.repeated,
         ) as coalescer,
+        TextReader() as reader,
     ):
         selections = Selections(verifier, _addresses(config.registry))
         state.metrics.watch_archives(
@@ -401,8 +455,12 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
         page_parts = PageParts(resolver, lists, parts.fetchers, config.registry, containment)
         resolver.whole_pages = page_parts
         resolver.contents = ContentLooks(
-            resolver, lists, parts.fetchers, config.registry, containment, texts
+            resolver, lists, parts.fetchers, config.registry, containment, reader
         )
+        files = ArchivedFiles(parts.fetchers, config.registry, containment)
+        texts = CopyTexts(files, reader, config.registry)
+        quotes = QuoteSearch(resolver, texts)
+        resolver.quotes = quotes
         yield Core(
             config=config,
             base_url=parts.base_url,
@@ -414,6 +472,8 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             answers=cache,
             neighbours=Neighbours(contained, cache, parts.own),
             parts_of=page_parts.of,
+            texts=texts,
+            quotes=quotes,
             deadlines=deadlines,
             fetchers=parts.fetchers,
             local=parts.local,

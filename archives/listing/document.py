@@ -13,13 +13,14 @@ from archives.addresses import ArchiveAddresses, RefusedAddress, downgrades
 from archives.columns import CaptureColumns, Details
 from archives.diagnostics import Malformed
 from archives.errors import Gated, Misbehaved, Refused
-from archives.evidence import WEB, address_of, plausible
-from archives.formats import HTML_PAGE, decoder_for
+from archives.evidence import address_of, plausible
+from archives.formats.decoding import HTML_PAGE, decoder_for
 from archives.formats.linkformat import resolved
 from archives.formats.rows import AlikeRows, ListDecoder, Row, TimeMapPage
 from archives.model import ArchiveEntry, Memento
 from archives.negotiation import ABSENT, MOST_HOPS, REDIRECTS, REJECTED
 from archives.source import Fetcher, Reply, Request
+from archives.uri import WEB
 
 _ENOUGH_TO_DETECT: Final = 512
 _LINE_END: Final = 2

@@ -7,6 +7,7 @@ disk; then they run in threads for a while. Listings always run in threads.
 
 import asyncio
 import math
+import os
 import resource
 import sqlite3
 import sys
@@ -135,6 +136,12 @@ class Collection:
         lookup = self._thread_lookup
         return await self._query_in_thread(url, partial(lookup.version_of, _page(url)))
 
+    def changed_at(self) -> float | None:
+        """Return a Unix time since which the index has not changed; None if there is none."""
+        index = str(self.place.index)
+        times = [_modified(index), _modified(f"{index}-wal")]
+        return max((time for time in times if time is not None), default=None)
+
     async def captures_of(
         self, url: str, wanted: WantedCaptures | None = None
     ) -> AsyncGenerator[Sequence[IndexRow], None]:
@@ -242,6 +249,13 @@ def _voluntary_switches() -> int:
     systems that do not count per thread (macOS), this is the count of the whole process.
     """
     return resource.getrusage(_RUSAGE_SCOPE).ru_nvcsw
+
+
+def _modified(path: str) -> float | None:
+    try:
+        return os.stat(path).st_mtime  # noqa: PTH116 -- for each request
+    except OSError:
+        return None
 
 
 def _page(url: str) -> str:

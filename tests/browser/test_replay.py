@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Request
 
 VIEWPORT = {"width": 800, "height": 600}
-_OURS = re.compile(r"/(?:view|reconstruct)/[^/]*(?:cs|im|fr|oe|mp)_/(.*)")
-_PYWB = re.compile(r"/demo/[0-9]*[a-z_]*/(https?:.*)")
+OURS = re.compile(r"/(?:view|reconstruct)/[^/]*(?:cs|im|fr|oe|mp)_/(.*)")
+PYWB = re.compile(r"/demo/[0-9]*[a-z_]*/(https?:.*)")
 
 
 @contextmanager
@@ -117,7 +117,7 @@ def test_a_page_looks_as_in_pywb_with_the_same_parts(
     ours, our_picture = shown(browser, f"{gate}/view/{stamp}-{stamp}@first.mp_/{url}")
     theirs, their_picture = shown(browser, f"{pywb}{stamp}mp_/{url}")
 
-    lacking = originals(theirs, _PYWB) - originals(ours, _OURS)
+    lacking = originals(theirs, PYWB) - originals(ours, OURS)
 
     assert {part for part in lacking if not part.endswith("/icon.png")} == set()
     assert difference(browser, our_picture, their_picture) < 0.01
@@ -153,7 +153,7 @@ def test_parts_come_from_three_archives_and_the_frame_lists_them(
 ) -> None:
     with logged(browser) as (page, loaded, _):
         page.goto(f"{gate}/reconstruct/20100601/{sites.SCATTERED}", wait_until="networkidle")
-        parts = originals({*loaded}, _OURS)
+        parts = originals({*loaded}, OURS)
         before = [address for address in loaded if "/parts/" in address]
         page.get_by_text("Where the parts come from").click()
         listed = page.frame_locator("iframe.parts")

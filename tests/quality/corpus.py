@@ -79,7 +79,7 @@ MAKES: Final[Mapping[Half, _Make]] = {
 
 def samples(half: Half, number: int, seed: int = 1) -> Iterator[Sample]:
     """Yield *number* rounds of pages of each class."""
-    make, random = MAKES[half], Random(f"{half} {seed}")  # noqa: S311 -- a corpus
+    make, random = MAKES[half], Random(f"{half} {seed}")
     for _ in range(number):
         yield from _round(make, random)
 
@@ -153,7 +153,7 @@ def _word(random: Random) -> str:
 
 def pairs(half: Half, number: int, seed: int = 1) -> Iterator[Pair]:
     """Yield *number* rounds of pairs of each kind."""
-    make, random = MAKES[half], Random(f"pairs {half} {seed}")  # noqa: S311 -- a corpus
+    make, random = MAKES[half], Random(f"pairs {half} {seed}")
     for _ in range(number):
         yield from _pair_round(make, random)
 

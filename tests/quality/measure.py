@@ -96,7 +96,7 @@ def classified(half: Half, rounds: int, seed: int, decide: Classifier) -> Outcom
 
 
 def _score(found: Mapping[tuple[str, str], int], name: str) -> Score:
-    hits = found[name, name] if (name, name) in found else 0
+    hits = found.get((name, name), 0)
     false = sum(n for (label, given), n in found.items() if given == name != label)
     missed = sum(n for (label, given), n in found.items() if label == name != given)
     return Score(hits, false, missed)

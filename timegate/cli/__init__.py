@@ -47,6 +47,7 @@ COMMANDS: Final = {
     "misbehave": Listed("misbehave:misbehave_command", "Run a faulty archive to test clients."),
     "index": Listed("index:index_command", "Index your own WARC files."),
     "extract": Listed("extract:extract_command", "Save the copies of a list as a WARC."),
+    "keep": Listed("keep:keep_command", "Copy references into a store of your own."),
     "completion": Listed("completion:completion_command", "Print a shell completion script."),
     "man": Listed("manual:manual_command", "Print the manual page."),
 }

@@ -62,6 +62,11 @@ class Config:
     canaries_every: float | None = None
     """Seconds between two questions of a canary; None for none. The pages are in the
     entries."""
+    changes_every: float | None = None
+    """Seconds between two queries to an archive about a followed page; None for none."""
+    changes_file: Path | None = None
+    """Where changes are kept; None for the default."""
+    changes_pages: int = 1000
     deny: Deny = field(default_factory=Deny)
     forward_proxy: bool = False
     telemetry: str | None = None
@@ -134,7 +139,10 @@ def load_config(path: Path | None, memgator_list: Path | None = None) -> Config:
         queue_wait=loading.seconds(file.limits.queue_wait, where, "limits.queue_wait"),
         log=file.log,
         checks=loading.checks(file, where, folder.absolute()),
-        canaries_every=loading.every(file, where),
+        canaries_every=loading.every(file.canaries.every, where, "canaries.every"),
+        changes_every=loading.every(file.changes.every, where, "changes.every"),
+        changes_file=loading.changes_file(file, folder.absolute()),
+        changes_pages=file.changes.pages,
         deny=loading.deny(file, where),
         forward_proxy=file.forward_proxy.enabled,
         replay_url=loading.replay_url(file, where),

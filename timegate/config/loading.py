@@ -156,14 +156,14 @@ def seconds(text: str, where: str, key: str) -> float:
     return seconds
 
 
-def every(file: File, where: str) -> float | None:
-    text = file.canaries.every
+def every(text: str | None, where: str, key: str) -> float | None:
+    """Return the seconds of an interval between questions to archives; None for never."""
     if text is None:
         return None
     stated = _INTERVAL.fullmatch(text)
     seconds = float(stated[1]) * _SECONDS[stated[2]] if stated else 0.0
     if not _SHORTEST_INTERVAL <= seconds <= _LONGEST_INTERVAL:
-        raise bad(where, "canaries.every", f"{text!r} must be like 6h or 1d, from 10m to 7d")
+        raise bad(where, key, f"{text!r} must be like 6h or 1d, from 10m to 7d")
     return seconds
 
 
@@ -203,6 +203,12 @@ def checks(file: File, where: str, folder: Path) -> ChecksSection:
             raise BadConfig(f"{where}: checks.run needs checks.history, where results are kept")
         return section
     return ChecksSection(str(folder / Path(section.history).expanduser()), section.run)
+
+
+def changes_file(file: File, folder: Path) -> Path | None:
+    """Return where changes are kept, relative to the folder of the file; None for nowhere."""
+    path = file.changes.path
+    return None if path is None else folder / Path(path).expanduser()
 
 
 _TOKEN: Final = re.compile(r"sha256:([0-9A-Fa-f]{64})")

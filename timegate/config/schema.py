@@ -180,6 +180,22 @@ class CanariesSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     entry."""
 
 
+class ChangesSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Changes: which archives are followed at `/changes/`, and how often they are queried.
+
+    Stores and collections of local files are always followed.
+    """
+
+    every: str | None = None
+    """The least interval between two queries to an archive about a page: `10m` to `7d`, such as
+    `6h`; by default only your own files are followed."""
+    path: str | None = None
+    """The file in which changes are kept over restarts; by default `.timegate/changes.sqlite`
+    in the folder of the first store. Without a store it is a temporary file of each worker."""
+    pages: Count = 1000
+    """Pages that are followed; those requested longest ago are dropped."""
+
+
 class Telemetry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """OpenTelemetry, from the extra `otel`: a span for each request and question to an archive.
 
@@ -234,6 +250,7 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     log: LogSection = LogSection()
     checks: ChecksSection = ChecksSection()
     canaries: CanariesSection = CanariesSection()
+    changes: ChangesSection = ChangesSection()
     deny: Deny = Deny()
     replay: ReplaySection = ReplaySection()
     reconstruct: ReconstructSection = ReconstructSection()

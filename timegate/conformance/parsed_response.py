@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from archives.diagnostics import Malformed
 from archives.evidence import Statement
-from archives.formats import decoder_for
+from archives.formats.decoding import decoder_for
 from archives.formats.httpdate import stamp_from_http_date
 from archives.formats.linkformat import Link, LinkReader, parse_header, resolved
 from archives.negotiation import REDIRECTS

@@ -5,9 +5,8 @@ responses stay within it. ``/collections/{id}/{URL}`` is pywb's short form of it
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from hashlib import blake2b
 from typing import Final
 from urllib.parse import parse_qsl, quote, unquote
 
@@ -31,7 +30,6 @@ from timegate.pages.rendering import Pages
 from timegate.resolution.coalescing import fixed
 from timegate.resolution.model import Deadlines, Plan
 from timegate.resolution.neighbours import Neighbours
-from timegate.responses.archived_headers import has_etag
 from timegate.responses.model import (
     ClientRequest,
     Response,
@@ -42,6 +40,7 @@ from timegate.responses.problems import problem, read_on_site
 from timegate.responses.replay_addresses import ReplayPlace
 from timegate.responses.timemap import VARY as TIMEMAP_VARY
 from timegate.responses.timemap import TimeMapResponses, listed_query
+from timegate.responses.validators import etag, is_unchanged, last_modified
 from timegate.timemaps import FORMATS, ArchiveLists
 
 PATHS: Final = {
@@ -180,26 +179,30 @@ class CollectionSite:
         The version is read before the list: if a capture is added in between, the client gets
         it with the older ETag, and once more at its next request.
         """
-        etag = await self._etag(request)
-        if has_etag(request, etag):
-            return Response(304, {"ETag": etag or "", **_VALIDATED})
-        response = await self._timemap(request)
-        if etag is None or response.status != 200:
+        validators = await self._validators(request)
+        if validators and is_unchanged(request, validators):
+            return Response(304, {**validators, **_VALIDATED})
+        response = await self._timemap.listed(request)
+        if not validators or response.status != 200:
             return response
-        return replace(response, headers={**response.headers, "ETag": etag, **_VALIDATED})
+        return replace(response, headers={**response.headers, **validators, **_VALIDATED})
 
-    async def _etag(self, request: ClientRequest) -> str | None:
-        """Return the ETag of a TimeMap; None if it cannot be told."""
+    async def _validators(self, request: ClientRequest) -> Mapping[str, str]:
+        """Return the ETag and the ``Last-Modified`` of a TimeMap; empty if it has none.
+
+        The whole index has one time of its last change; the ETag is of the page alone.
+        """
         form, text = timemap_target(request)
         if not isinstance(self._collection, Collection):
-            return None
+            return {}
         url = listed_query(text, self._registry).original
+        changed = self._collection.changed_at()
         try:
             version = await self._collection.version_of(url)
         except ArchiveError:
-            return None  # the list says what is wrong
+            return {}  # the list says what is wrong
         parts = (form, url, version, request.header("Accept"), request.header("Prefer"))
-        return f'"{blake2b(repr(parts).encode(), digest_size=12).hexdigest()}"'
+        return {"ETag": etag(*parts), **last_modified(changed)}
 
     def addresses(self) -> dict[str, object]:
         """Return templates of all addresses."""

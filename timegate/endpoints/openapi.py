@@ -20,6 +20,7 @@ from timegate.endpoints.memento_formats import MEMGATOR
 from timegate.endpoints.parts import PARTS_FORMS
 from timegate.endpoints.resolve import RESPONSE_FORMS
 from timegate.endpoints.thttp import OPERATIONS
+from timegate.following.feeds import FORMATS as CHANGES_FORMATS
 from timegate.identifiers import KINDS
 from timegate.resolution.preferences import ALSO, PARAMETERS, Parameter
 from timegate.responses.model import FORMAT_PARAMETER, NO_NEGOTIATION, ClientRequest, Response
@@ -116,6 +117,11 @@ _PARAMETERS: Final[Mapping[str, Json]] = {
     "format": {
         "description": "; ".join(f"{name}: {w.description}" for name, w in FORMATS.items()),
         "schema": _one_of(FORMATS),
+    },
+    "changes-format": {"name": "format", "schema": _one_of(CHANGES_FORMATS)},
+    "Last-Event-ID": {
+        "in": "header",
+        "description": "The id of the last event that the client has; for server-sent events",
     },
     "memgator-format": {"name": "format", "schema": _one_of(MEMGATOR)},
     "id": {"description": "The id of an archive"},

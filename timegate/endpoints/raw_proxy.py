@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from archives.diagnostics import Diagnosis, Malformed
 from archives.errors import ArchiveError, Misbehaved
-from archives.evidence import WEB, address_of
+from archives.evidence import address_of
 from archives.formats.httpdate import http_date
 from archives.formats.linkformat import resolved
 from archives.model import Memento
@@ -28,7 +28,7 @@ from archives.moment import Moment
 from archives.registry import Registry
 from archives.replay_links import read_link
 from archives.source import Fetcher, Reply, Request
-from archives.uri import check_text
+from archives.uri import WEB, check_text
 from timegate.cdx import timestamp
 from timegate.endpoints import PathDescription
 from timegate.identifiers.url import read_url

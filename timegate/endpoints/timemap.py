@@ -13,6 +13,7 @@ from timegate.responses.model import (
 )
 from timegate.responses.problems import problem
 from timegate.responses.timemap import TimeMapResponses
+from timegate.responses.validators import unless_known
 from timegate.timemaps import FORMATS
 
 PATHS: Final = {
@@ -34,6 +35,10 @@ class TimeMapEndpoint:
         self._timemaps = timemaps
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
+        """Send the TimeMap, or return the problem; 304 if the client has it already."""
+        return await unless_known(request, await self.listed(request))
+
+    async def listed(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send the TimeMap, or return the problem."""
         name, text = timemap_target(request)
         preferences, applied = request.preferences

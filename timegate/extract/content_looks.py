@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from hashlib import sha1
-from typing import Final, Protocol
+from typing import Final
 
 from cachetools import TTLCache
 
@@ -28,6 +28,7 @@ from timegate.content.comparison import Comparison
 from timegate.content.digests import payload_digest
 from timegate.content.judging import LookedCopy, better_copy, compared_copies
 from timegate.content.main_text import NotRead, PageText
+from timegate.extract.copy_texts import ReadsText
 from timegate.extract.part_evidence import PartEvidence
 from timegate.resolution.coalescing import Containment
 from timegate.resolution.context import Budget, Charge, RequestContext
@@ -46,12 +47,6 @@ _KEPT_COPIES: Final = 64
 _KEPT_SECONDS: Final = 3600.0
 _KEPT_TEXT: Final = 200_000
 """Characters of a copy that is kept: 64 of them are 13 MB."""
-
-
-class ReadsText(Protocol):
-    """Reads the text of a page; see `timegate.content.reading.TextReader`."""
-
-    async def read(self, octets: bytes, content_type: str) -> PageText | NotRead: ...
 
 
 @dataclass(frozen=True, slots=True)

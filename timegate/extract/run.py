@@ -285,7 +285,7 @@ class Extraction:
 
     async def _parts(self, result: ItemResult, copy: FoundCopy) -> SavedParts | None:
         """Find and save the parts of a page; None if only the file is wanted."""
-        if self.parts is None or not _means_page(result, default=self.all_pages):
+        if self.parts is None or not means_page(result, default=self.all_pages):
             return None
         try:
             composite = await self.parts(copy)
@@ -404,7 +404,7 @@ class Extraction:
             return await asyncio.to_thread(write, *arguments, **options)
 
 
-def _means_page(result: ItemResult, *, default: bool) -> bool:
+def means_page(result: ItemResult, *, default: bool) -> bool:
     """Whether the reference means a page with its parts, and not the file alone."""
     coverage = (result.report or {}).get("coverage")
     asked = coverage.get("req") if isinstance(coverage, dict) else None

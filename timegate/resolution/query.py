@@ -13,6 +13,7 @@ from archives.moment import Moment
 from archives.regex_compat import compiled
 from archives.registry import Registry
 from archives.uri import host_of, negotiable, without_user
+from timegate.content.fragments import quote_in
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.resolution.model import Query, Syntax
 
@@ -75,6 +76,7 @@ def query_for(reading: ParsedIdentifier, registry: Registry) -> Query:
         syntax=_syntax(reading.diagnostics),
         diagnostics=tuple(notes),
         link=reading.link if original == named else None,
+        quote=quote_in(item) if fragment_sign else None,
     )
 
 

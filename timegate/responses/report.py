@@ -5,17 +5,26 @@ from typing import Final
 
 from archives.diagnostics import Malformed
 from archives.errors import ArchiveError
-from archives.evidence import WEB
 from archives.formats.httpdate import http_date
 from archives.model import Closest, Memento, Relation, is_beside
 from archives.moment import Moment, second_of
 from archives.registry import Registry
+from archives.uri import WEB
 from timegate.citations import cited
 from timegate.identifiers.pwid import minted
 from timegate.resolution.model import Attempt, Resolution
+from timegate.responses.quotes import quote_json
 from timegate.responses.referral import Referral, referral
 from timegate.text import masked
-from timegate.verdict import Member, Verdict, delivers_raw, header_safe, in_words, raw_address
+from timegate.verdict import (
+    Member,
+    Verdict,
+    delivers_raw,
+    header_safe,
+    in_words,
+    quoted_location,
+    raw_address,
+)
 from timegate.verdict.header import OF_PARTS
 from timegate.verdict.words import grade
 
@@ -31,6 +40,7 @@ def summary(resolution: Resolution, verdict: Verdict, registry: Registry) -> Jso
         **_members(verdict),
         "memento": _memento(resolution, registry),
         "referral": _referral(resolution, registry),
+        **_quote(resolution, registry),
     }
 
 
@@ -49,6 +59,7 @@ def report(resolution: Resolution, verdict: Verdict, registry: Registry, base_ur
         "checks": [*_checks(resolution)],
         "unasked": [*unasked(resolution)],
         "timemap": _own("timemap/link", resolution, base_url),
+        **_quote(resolution, registry),
         "headline": grade(verdict, resolution.preferences.status).headline,
         "words": in_words(verdict),
     }
@@ -86,6 +97,14 @@ def _memento(resolution: Resolution, registry: Registry) -> Json | None:
         "archive": memento.archive,
         "status": memento.status,
     }
+
+
+def _quote(resolution: Resolution, registry: Registry) -> Json:
+    """Return the member ``quote``, only if a quotation was looked for."""
+    found = resolution.quote
+    if found is None:
+        return {}
+    return {"quote": quote_json(found, quoted_location(resolution, registry))}
 
 
 def _alternatives(resolution: Resolution) -> Iterator[Json]:

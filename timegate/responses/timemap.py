@@ -11,7 +11,8 @@ took 18 ms of the processor and 1 MB.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from http import HTTPStatus
 from itertools import islice
@@ -35,6 +36,7 @@ from timegate.responses.model import (
     weights,
 )
 from timegate.responses.problems import not_negotiable, nothing_found, unreadable
+from timegate.responses.validators import etag, last_modified
 from timegate.timemaps import (
     FORMATS,
     LINK,
@@ -53,6 +55,10 @@ VARY: Final = "accept, prefer"
 _SHORT: Final = 5_000
 """Captures of a list that is sent as one response, of some 700 kB."""
 _KEEP: Final = 60.0
+_FRESH: Final = 60
+"""Seconds for which clients may keep a list."""
+_VERSION: Final = 1
+"""Changes when the writing of a format does."""
 _Request = tuple[object, ...]
 """All that the response to a request depends on."""
 
@@ -69,8 +75,10 @@ class TimeMapResponses:
         deadlines: Deadlines | None = None,
         *,
         changing: frozenset[str] = frozenset(),
+        clock: Callable[[], float] = time.time,
     ) -> None:
         """Do not keep lists of the archives in *changing*, not even for a minute."""
+        self._clock = clock
         self._lists = lists
         self._route = route
         self._registry = registry
@@ -143,7 +151,7 @@ class TimeMapResponses:
                     self._registry,
                 )
             count = merge.count()
-            headers |= _headers(writer, merge, links, count)
+            headers |= _headers(writer, merge, links, count) | self._validators(writer, merge)
             chunks = written(writer, merge, Ends(first, merge.last))
             if count is None or count > _SHORT or merge.failures:
                 return StreamingResponse(200, headers, ClosingBody(chunks, stack.pop_all()))
@@ -151,6 +159,28 @@ class TimeMapResponses:
                 body = b"".join([chunk async for chunk in chunks])
             keep = 0.0 if self._changing.intersection(archives) else _KEEP
             return Response(200, headers, body, keep)
+
+    def _validators(self, writer: TimeMapWriter, merge: Merge) -> dict[str, str]:
+        """Return the fields that say which version of the list this is, and how old it is.
+
+        Without a list that is here as a whole there are none. If one of the lists was read just
+        now, or is of a collection of our own, only the ETag says whether something changed.
+        """
+        version = merge.fingerprint()
+        if version is None:
+            return {}
+        kind = type(writer).__name__
+        headers = {"ETag": etag(_VERSION, kind, self._base_url, merge.asked, version)}
+        ages = merge.ages.values()
+        if not ages:
+            return headers
+        oldest = int(max(ages))
+        headers["Age"] = str(oldest)
+        # Caches subtract the age (RFC 9111 4.2).
+        headers["Cache-Control"] = f"max-age={oldest + _FRESH}"
+        if len(ages) == len(merge.asked):
+            headers |= last_modified(self._clock() - min(ages), self._clock)
+        return headers
 
     def _pace(self, preferences: Preferences) -> MergeDeadlines:
         if preferences.wait is None:
@@ -210,7 +240,7 @@ def _headers(
     headers = {
         "Content-Type": writer.type,
         "Link": link,
-        "Cache-Control": "no-cache" if merge.failures else "max-age=60",
+        "Cache-Control": "no-cache" if merge.failures else f"max-age={_FRESH}",
     }
     if count is not None:
         headers["X-Memento-Count"] = str(count)

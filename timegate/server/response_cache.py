@@ -128,7 +128,7 @@ def _without_time(key: Key) -> Key:
 def wants_part(request: web.BaseRequest) -> bool:
     """Whether the client may want less than the whole response, as which it is cached."""
     headers = request.headers
-    return "Range" in headers or "If-None-Match" in headers
+    return not headers.keys().isdisjoint(("Range", "If-None-Match", "If-Modified-Since"))
 
 
 def _size(entry: _CachedResponse) -> int:

@@ -8,6 +8,8 @@ from archives.warc_index.collection import Collection
 from timegate.collections.extents import HeldExtents
 from timegate.core import Core
 from timegate.endpoints.cdx import CdxCaptures, PywbCdx, WaybackCdx
+from timegate.endpoints.changes import PREFIX as CHANGES
+from timegate.endpoints.changes import AnnouncedWriter, ChangesEndpoint, ChangesTiming
 from timegate.endpoints.cite import CiteEndpoint
 from timegate.endpoints.collection_extents import CollectionPages
 from timegate.endpoints.collections import Collections, VisibleCollections
@@ -39,6 +41,7 @@ from timegate.endpoints.timemap import TimeMapEndpoint
 from timegate.endpoints.wayback import Availabilities, Availability, WaybackEndpoint
 from timegate.extract.archived_files import ArchivedFiles
 from timegate.extract.titles import ArchivedTitles
+from timegate.following.follower import Follower
 from timegate.observability.logs import AccessLog
 from timegate.pages.answer_pages import AnswerPages, HtmlProblems
 from timegate.pages.archives import ArchivePages
@@ -68,6 +71,7 @@ class Dependencies:
     core: Core
     limits: ClientLimits
     condition: Callable[[], Condition]
+    follower: Follower
     checks: ArchiveChecks | None
 
 
@@ -116,6 +120,7 @@ class _Handlers:
             pages_url=needs.core.base_url,
         )
         self.collections = VisibleCollections(served, needs.core.blocklist)
+        self.changes = self.changes_of(needs.follower)
         self.store = self.stores()
         self.captures = CdxCaptures(needs.core.lists, self.plan, registry, needs.core.deadlines)
         self.documentation = Documentation(self.pages, description(needs.core.base_url))
@@ -176,6 +181,7 @@ class _Handlers:
                     changing=frozenset(needs.core.local.sources),
                 )
             ),
+            CHANGES: self.changes,
             "/resolve/": self.resolve,
             "/parts/": PartsEndpoint(
                 answers, self.resolve, registry, needs.core.parts_of, self.pages
@@ -230,6 +236,19 @@ class _Handlers:
             "/reconstruct/": reconstruct if core.config.reconstruct else not_reconstructed,
         }
 
+    def changes_of(self, follower: Follower) -> ChangesEndpoint:
+        """Return the handler of changes."""
+        core = self.needs.core
+        timing = ChangesTiming(wait=core.deadlines.hard)
+        return ChangesEndpoint(
+            follower,
+            self.plan,
+            self.registry,
+            core.base_url,
+            timing,
+            ends=lambda: self.needs.condition().draining,
+        )
+
     def stores(self) -> StoreEndpoint | None:
         """Return the handler of all stores; None if none is configured."""
         core = self.needs.core
@@ -238,7 +257,8 @@ class _Handlers:
         for name, writer in core.stores.items():
             entry, collection = self.registry.by_id(name), opened.get(name)
             if entry is not None and isinstance(collection, Collection):
-                sites[name] = StoreSite(writer, collection, entry)
+                announced = AnnouncedWriter(writer, self.needs.follower.announce)
+                sites[name] = StoreSite(announced, collection, entry)
         if not sites:
             return None
         return StoreEndpoint(

@@ -4,14 +4,17 @@ A revision is immutable: its record is on disk before it is acknowledged, and no
 it. The folder of a store is a local collection (`timegate.collections`), which serves it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 from archives.warc_index.model import IndexRow
 
 Fields = tuple[tuple[str, str], ...]
 MEGABYTE: Final = 1 << 20
+Basis = Literal["written", "asserted", "kept"]
+"""On what the times of a file rest: the clock, what writers assert, or the time of capture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,26 @@ class Revision:
     asserted: str | None = None
     """The time that the writer asserts, as digits of UTC; None for the time of writing."""
     preconditions: Preconditions = field(default_factory=Preconditions)
+    captured: str | None = None
+    """The time of capture, of a copy that was kept; None for what a client wrote."""
+    status: int | None = None
+    """The HTTP status of the captured response; None if no server answered with the body."""
+    about: Mapping[str, object] = field(default_factory=dict)
+    """Where a kept copy comes from: the members of its metadata record, as JSON values."""
+    request: str = ""
+    """The head of the HTTP request that was answered, of a live page."""
+
+    @property
+    def instant(self) -> str | None:
+        """The time of the revision, if it is not the time of writing."""
+        return self.asserted if self.captured is None else self.captured
+
+    @property
+    def basis(self) -> Basis:
+        """On what its time rests."""
+        if self.captured is not None:
+            return "kept"
+        return "written" if self.asserted is None else "asserted"
 
 
 class Written(NamedTuple):

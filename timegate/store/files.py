@@ -19,6 +19,7 @@ from archives.warc.records import records_in
 from archives.warc_index.appending import AppendedFile
 from archives.warc_index.building import HEAD_SIZE
 from archives.warc_index.model import asserted_name
+from timegate.store import Basis
 
 _SUFFIX: Final = ".warc.gz"
 _PART: Final = ".part"
@@ -118,10 +119,12 @@ class OpenFile:
         os.close(self._descriptor)
 
 
-def new_name(store: str, stamp: str, *, asserted: bool) -> str:
+def new_name(store: str, stamp: str, basis: Basis) -> str:
     """Return the name of a new file that begins at *stamp*; no two are the same."""
     rest = f"{stamp[:14]}-{secrets.token_hex(4)}{_SUFFIX}"
-    return asserted_name(store, rest) if asserted else f"{store}.{rest}"
+    if basis == "asserted":
+        return asserted_name(store, rest)
+    return f"{store}.kept.{rest}" if basis == "kept" else f"{store}.{rest}"
 
 
 def sync_folder(disk: Disk, folder: Path) -> None:

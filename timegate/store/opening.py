@@ -2,12 +2,18 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
+from archives.registry import Registry
+from archives.registry.entry import entry_from
 from timegate.config import Config
+from timegate.config.schema import StoreSection
 from timegate.store import (
     MEGABYTE,
     Revision,
@@ -19,19 +25,53 @@ from timegate.store import (
 )
 from timegate.store.writer import StoreWriter
 
+_NOT_IN_IDS: Final = re.compile(r"[^a-z0-9-]++")
 _LOG: Final = logging.getLogger("timegate.store")
 
 
 class UnwritableStore:
     """A store that could not be opened for writing. What it holds is served all the same."""
 
-    def __init__(self, settings: StoreSettings) -> None:
+    def __init__(self, settings: StoreSettings, why: str = "") -> None:
         self.settings = settings
+        self.why = why
 
     async def write(self, revision: Revision) -> Written:
         """Refuse the revision."""
         del revision
         raise StoreUnwritable("this store cannot be written now; the log says why")
+
+
+def with_folder_store(config: Config, path: Path) -> tuple[Config, str]:
+    """Return *config* with a store in the folder *path*, and the id of the store.
+
+    Where a store or a collection of the configuration is in this folder, that is the store.
+    """
+    folder = path.expanduser().absolute()
+    for store in store_settings(config):
+        if store.path.absolute() == folder:
+            return config, store.id
+    known = {entry.id for entry in config.registry.entries}
+    stem = _NOT_IN_IDS.sub("-", folder.name.lower()).strip("-") or "store"
+    name = next(name for name in chain([stem], _numbered(stem)) if name not in known)
+    section = StoreSection(name, str(folder))
+    entry = entry_from(
+        {
+            "id": name,
+            "name": name,
+            "kind": "warc",
+            "path": str(folder),
+            "because": "a store of this command",
+        },
+        str(path),
+    )
+    registry = Registry((*config.registry.entries, entry), shared_hosts=True)
+    stores = (*config.stores, section)
+    return replace(config, registry=registry, stores=stores), name
+
+
+def _numbered(stem: str) -> Iterator[str]:
+    return (f"{stem}-{number}" for number in count(2))
 
 
 def store_settings(config: Config) -> list[StoreSettings]:
@@ -55,11 +95,15 @@ def store_settings(config: Config) -> list[StoreSettings]:
 
 
 @asynccontextmanager
-async def open_stores(config: Config) -> AsyncIterator[Mapping[str, RevisionWriter]]:
-    """Open all stores, by id; they are closed at the end of the block."""
+async def open_stores(
+    config: Config, only: str | None = None
+) -> AsyncIterator[Mapping[str, RevisionWriter]]:
+    """Open all stores, or *only* one, by id; they are closed at the end of the block."""
     async with AsyncExitStack() as stack:
         stores: dict[str, RevisionWriter] = {}
         for settings in store_settings(config):
+            if only not in (None, settings.id):
+                continue
             stores[settings.id] = await _opened(settings, stack)
         yield stores
 
@@ -71,6 +115,6 @@ async def _opened(settings: StoreSettings, stack: AsyncExitStack) -> RevisionWri
         await asyncio.to_thread(writer.__enter__)
     except (OSError, StoreError) as error:
         _LOG.error("store %s cannot be written: %s", settings.id, error)
-        return UnwritableStore(settings)
+        return UnwritableStore(settings, str(error))
     stack.push_async_callback(asyncio.to_thread, writer.__exit__, None, None, None)
     return writer

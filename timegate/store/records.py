@@ -3,9 +3,12 @@
 What is pushed is a ``resource`` record: no server answered with it. With a language, which a
 ``resource`` cannot state, it is a ``response``. What an earlier revision of the same page has
 too, bytes and type, is a ``revisit`` of that. If the writer asserts the time, a ``metadata``
-record states that, and when the revision was received.
+record states that, and when the revision was received. A copy that was kept is a ``response``
+with the captured status and headers, if they are known; a ``metadata`` record states where it
+comes from, and a ``request`` record what was sent to the server of a live page.
 """
 
+import json
 from collections.abc import Mapping
 from io import BytesIO
 from typing import Any, Final, NamedTuple
@@ -21,6 +24,7 @@ from timegate.store import Revision
 
 _VERSION: Final = "WARC/1.1"
 _WARC_FIELDS: Final = "application/warc-fields"
+_HTTP_REQUEST: Final = "application/http; msgtype=request"
 _OK: Final = 200
 _PIECE: Final = 64 * 1024
 
@@ -56,8 +60,9 @@ def is_same(original: IndexRow, revision: Revision) -> bool:
     reader = RecordReader(original)
     try:
         stated = {name.lower(): value for name, value in reader.head.headers}
-        expected = {"content-type": revision.content_type}
-        if stated != expected | {name.lower(): value for name, value in revision.fields}:
+        expected = {name.lower(): value for name, value in _fields(revision)}
+        # A revisit of a captured response has its own head.
+        if revision.status is None and stated != expected:
             return False
         return b"".join(iter(lambda: reader.read(_PIECE), b"")) == revision.body
     finally:
@@ -75,22 +80,25 @@ def revision_records(
         stamp,
         revision.url,
         REVISIT if original is not None else _media_type(revision.content_type),
-        _OK if revision.fields else None,
+        _status(revision),
         payload_digest(revision.digest),
         0,
         len(octets),
     )
-    if revision.asserted is not None:
-        octets += _written(_assertion(record, stamp, received))
+    if revision.request:
+        octets += _written(_request(record, revision.request))
+    if revision.instant is not None:
+        octets += _written(_metadata(record, _about(revision, stamp, received), received))
     return RecordBytes(octets, capture)
 
 
 def _capture_record(revision: Revision, stamp: str, original: IndexRow | None) -> Any:
     head = {"WARC-Date": str(Moment(stamp))}
-    http = None
-    if revision.fields:
-        fields = [("Content-Type", revision.content_type), *revision.fields]
-        http = StatusAndHeaders("200 OK", fields, protocol="HTTP/1.1")
+    http, status = None, _status(revision)
+    if status is not None:
+        # The reason phrase of a captured response is not known (RFC 9112, section 4).
+        reason = "200 OK" if revision.status is None else f"{status} "
+        http = StatusAndHeaders(reason, _fields(revision), protocol="HTTP/1.1")
     digest = payload_digest(revision.digest)
     if original is not None:
         return _writer().create_revisit_record(
@@ -112,21 +120,54 @@ def _capture_record(revision: Revision, stamp: str, original: IndexRow | None) -
     )
 
 
-def _assertion(record: Any, stamp: str, received: str) -> Any:
-    lines: Mapping[str, str] = {
-        "time-basis": "asserted",
-        "asserted": str(Moment(stamp)),
-        "received": str(Moment(received)),
-    }
-    block = "".join(f"{name}: {value}\r\n" for name, value in lines.items()).encode()
+def _status(revision: Revision) -> int | None:
+    """Return the status of the record; None if it is no response."""
+    if revision.status is not None:
+        return revision.status
+    return _OK if revision.fields else None
+
+
+def _fields(revision: Revision) -> list[tuple[str, str]]:
+    stated = [("Content-Type", revision.content_type)] if revision.content_type else []
+    return [*stated, *revision.fields]
+
+
+def _about(revision: Revision, stamp: str, received: str) -> Mapping[str, str]:
+    """Return what the metadata record of a revision states."""
+    if revision.asserted is not None:
+        return {
+            "time-basis": "asserted",
+            "asserted": str(Moment(stamp)),
+            "received": str(Moment(received)),
+        }
+    # ASCII JSON has no line breaks, whatever an archive or a reference contains.
+    members = {name: json.dumps(value) for name, value in revision.about.items()}
+    return {"time-basis": "captured", **members, "received": str(Moment(received))}
+
+
+def _metadata(record: Any, members: Mapping[str, str], received: str) -> Any:
+    block = "".join(f"{name}: {value}\r\n" for name, value in members.items()).encode()
+    head = {"WARC-Date": str(Moment(received)), "Content-Type": _WARC_FIELDS}
+    return _beside(record, "metadata", block, head)
+
+
+def _request(record: Any, request: str) -> Any:
     head = {
-        "WARC-Date": str(Moment(received)),
+        "WARC-Date": record.rec_headers.get_header("WARC-Date"),
+        "Content-Type": _HTTP_REQUEST,
+    }
+    return _beside(record, "request", request.encode("ascii"), head)
+
+
+def _beside(record: Any, kind: str, block: bytes, head: Mapping[str, str]) -> Any:
+    """Return a record that belongs to *record*."""
+    beside = {
+        **head,
         "WARC-Concurrent-To": record.rec_headers.get_header("WARC-Record-ID"),
-        "Content-Type": _WARC_FIELDS,
     }
     url = record.rec_headers.get_header("WARC-Target-URI")
     return _writer().create_warc_record(
-        url, "metadata", payload=BytesIO(block), length=len(block), warc_headers_dict=head
+        url, kind, payload=BytesIO(block), length=len(block), warc_headers_dict=beside
     )
 
 

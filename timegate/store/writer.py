@@ -12,14 +12,14 @@ import queue
 import sqlite3
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from threading import Thread
 from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self, get_args
 
 from archives.surt import surt
 from archives.warc.captures import Capture
@@ -37,6 +37,7 @@ from archives.warc_index.model import IndexRow, LocalFiles, nanoseconds
 from archives.warc_index.writing import IndexWriter
 from timegate.responses.archived_headers import etag_of
 from timegate.store import (
+    Basis,
     InstantTaken,
     Preconditions,
     Revision,
@@ -67,6 +68,11 @@ _GROUP_OCTETS: Final = 64 << 20
 _CLOCK_TRIES: Final = 1000
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _BUSY_TIMEOUT: Final = 5.0
+_TIMES: Final[Mapping[Basis, str]] = {
+    "written": "times of writing",
+    "asserted": "times asserted by writers",
+    "kept": "copies of archives and of live pages, with their times of capture",
+}
 
 
 class _Waiting(NamedTuple):
@@ -112,7 +118,7 @@ class StoreWriter:
         self._index = IndexAppender(self._place)
         self._lookup = Lookup(self._place.index, self._place.root, _BUSY_TIMEOUT)
         self._ends = False
-        self._files: dict[bool, OpenFile] = {}
+        self._files: dict[Basis, OpenFile] = {}
         self._queue: queue.Queue[_Waiting | None] = queue.Queue(_MOST_WAITING)
         self._thread = Thread(target=self._run, name=f"store-{settings.id}", daemon=True)
 
@@ -234,14 +240,10 @@ class StoreWriter:
             else:
                 ready.append(result)
                 space -= octets
-        for asserted in (False, True):
-            some = [
-                each
-                for each in ready
-                if (each.waiting.revision.asserted is not None) == asserted
-            ]
+        for basis in get_args(Basis):
+            some = [each for each in ready if each.waiting.revision.basis == basis]
             if some:
-                self._write_file(some, asserted=asserted)
+                self._write_file(some, basis)
 
     def _space(self) -> int:
         """Return how many octets may be written now."""
@@ -261,10 +263,10 @@ class StoreWriter:
                 raise Superseded(current)
         received = clock_stamp(self._clock())
         digest = payload_digest(revision.digest)
-        if revision.asserted is None:
+        if revision.instant is None:
             stamp = self._free_stamp(revision.url)
         else:
-            stamp = revision.asserted
+            stamp = revision.instant
             taken = lookup.at_instant(revision.url, stamp)
             if taken is not None and taken.digest == digest:
                 return Written(taken.stamp, revision.url, is_new=False)
@@ -294,11 +296,11 @@ class StoreWriter:
                 return stamp
         raise StoreBusy("the clock of the server stands still")
 
-    def _write_file(self, ready: Sequence[_Ready], *, asserted: bool) -> None:
+    def _write_file(self, ready: Sequence[_Ready], basis: Basis) -> None:
         """Append the records, sync them, add them to the index, and acknowledge them."""
         try:
-            file = self._file(asserted=asserted)
-            captures = self._appended(file, ready, asserted=asserted)
+            file = self._file(basis)
+            captures = self._appended(file, ready, basis)
         except OSError as error:
             _fail([each.waiting for each in ready], _store_error(error, self.settings.id))
             return
@@ -307,7 +309,7 @@ class StoreWriter:
         except BaseException:
             # Whether the rows were committed is not known. The records stay as they are; what
             # the index lacks of this file is read at the next start.
-            self._retire(asserted=asserted)
+            self._retire(basis)
             raise
         self._disk.indexed()
         for each in ready:
@@ -316,9 +318,7 @@ class StoreWriter:
             )
             each.waiting.done.set_result(written)
 
-    def _appended(
-        self, file: OpenFile, ready: Sequence[_Ready], *, asserted: bool
-    ) -> list[Capture]:
+    def _appended(self, file: OpenFile, ready: Sequence[_Ready], basis: Basis) -> list[Capture]:
         """Append and sync all records; on failure, none of them stays. Raises OSError."""
         captures = []
         try:
@@ -329,7 +329,7 @@ class StoreWriter:
             try:
                 file.cut_back()
             except OSError:
-                self._retire(asserted=asserted)
+                self._retire(basis)
             raise
         try:
             file.sync()
@@ -337,28 +337,27 @@ class StoreWriter:
             # What the kernel still holds is not known: no later sync proves anything.
             with suppress(OSError):
                 file.cut_back()
-            self._retire(asserted=asserted)
+            self._retire(basis)
             raise
         return captures
 
-    def _file(self, *, asserted: bool) -> OpenFile:
+    def _file(self, basis: Basis) -> OpenFile:
         """Return the file to append to; a new one if there is none, or it is large."""
-        file = self._files.get(asserted)
+        file = self._files.get(basis)
         if file is not None and file.size >= self.settings.file_size:
-            self._retire(asserted=asserted)
+            self._retire(basis)
             file = None
         if file is None:
-            name = new_name(self.settings.id, clock_stamp(self._clock()), asserted=asserted)
-            what = "times asserted by writers" if asserted else "times of writing"
+            name = new_name(self.settings.id, clock_stamp(self._clock()), basis)
             software = f"timegate {version('timegate-proxy')}"
-            first = info_record(name, software, f"store {self.settings.id}: {what}")
+            first = info_record(name, software, f"store {self.settings.id}: {_TIMES[basis]}")
             file = OpenFile(self._disk, self._place.root, name, first)
-            self._files[asserted] = file
+            self._files[basis] = file
         return file
 
-    def _retire(self, *, asserted: bool) -> None:
+    def _retire(self, basis: Basis) -> None:
         """Append to this file no more."""
-        self._files.pop(asserted).close()
+        self._files.pop(basis).close()
 
 
 class _PagesOfGroup:
@@ -371,7 +370,7 @@ class _PagesOfGroup:
     def take(self, revision: Revision) -> bool:
         """Add *revision*, unless it must wait for one of its page that is in the group."""
         key = surt(revision.url)
-        instant = None if revision.asserted is None else nanoseconds(revision.asserted)
+        instant = None if revision.instant is None else nanoseconds(revision.instant)
         if instant is None or revision.preconditions != Preconditions():
             is_first = key not in self._instants
             self._instants[key] = None

@@ -72,13 +72,22 @@ class ArchiveLists:
                 charge = await context.quota.charge(original)
                 stack.callback(charge.settle)
                 context = replace(context, charge=charge)
+            ages: dict[str, float] = {}
             lists = {
                 name: self.of(
-                    name, original, preferences, context, detailed=detailed, wanted=wanted
+                    name,
+                    original,
+                    preferences,
+                    context,
+                    detailed=detailed,
+                    wanted=wanted,
+                    ages=ages,
                 )
                 for name in archives
             }
-            yield await stack.enter_async_context(merged(lists, original, self._turns))
+            merge = await stack.enter_async_context(merged(lists, original, self._turns))
+            merge.ages = ages
+            yield merge
 
     async def of(  # noqa: PLR0913 -- the list, and what is wanted of it
         self,
@@ -89,10 +98,12 @@ class ArchiveLists:
         *,
         detailed: bool = False,
         wanted: WantedCaptures | None = None,
+        ages: dict[str, float] | None = None,
     ) -> AsyncGenerator[Sequence[Memento], None]:
         """Yield the captures that *archive* lists in batches, oldest first.
 
-        Beyond the quota of the client, lists of public archives come from the cache alone.
+        Beyond the quota of the client, lists of public archives come from the cache alone. The
+        age of a list from the cache is put into *ages*.
         """
         detailed = detailed and has_second_list(self._source_for(archive, context).entry)
         charge = context.charge if archive in self._public else None
@@ -104,6 +115,8 @@ class ArchiveLists:
                 archive, original, context.redis_time, detailed=detailed
             )
             if known is not None:
+                if ages is not None:
+                    ages[archive] = known[1]
                 yield known[0]
                 return
         if only_if_cached:

@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Final
 
 from archives.columns import CaptureColumns, Details, from_rows, in_order
@@ -61,6 +62,8 @@ class Merge:
         self._waited = 0.0
         self.failures: dict[str, ArchiveError] = {}
         """Archives whose lists may be incomplete, and why."""
+        self.ages: Mapping[str, float] = {}
+        """How many seconds ago the lists that come from the cache were read, by archive."""
         self.sent = 0
         self.cut_short = False
         """Whether there are more than `MOST_ITEMS` captures."""
@@ -95,6 +98,22 @@ class Merge:
             return None
         columns = ((lane.captures.stamps, lane.captures.uris) for lane in self._lanes)
         return len({(second(s), u) for c in columns for s, u in zip(*c, strict=True)})
+
+    def fingerprint(self) -> str | None:
+        """Return a text that changes with the captures; None if not all are here yet.
+
+        Before the first block.
+        """
+        if not self.is_whole or self.failures:
+            return None
+        if sum(len(lane.captures) for lane in self._lanes) > _COUNTABLE:
+            return None
+        text = blake2b(digest_size=16)
+        for lane in self._lanes:
+            columns = (lane.captures.stamps, lane.captures.uris)
+            parts = (lane.archive, *("\n".join(column) for column in columns))
+            text.update("\0".join(parts).encode("utf-8", "surrogateescape") + b"\1")
+        return text.hexdigest()
 
     async def begin(self, deadlines: MergeDeadlines) -> None:
         """Wait until the archives have begun; those that have not by then are late."""

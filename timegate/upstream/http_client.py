@@ -176,6 +176,8 @@ _FORWARDED: Final = {
     "accept-encoding": "Accept-Encoding",
     "access-control-request-headers": "Access-Control-Request-Headers",
     "access-control-request-method": "Access-Control-Request-Method",
+    "if-modified-since": "If-Modified-Since",
+    "if-none-match": "If-None-Match",
     "origin": "Origin",
     "prefer": "Prefer",
     "range": "Range",

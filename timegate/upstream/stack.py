@@ -281,11 +281,17 @@ class ArchiveSources:
         adapter = self._adapters.get(archive)
         return {} if adapter is None else {"selection": adapter.selection}
 
-    def __call__(self, archive: str, context: RequestContext) -> Source:
-        """Return the source of *archive*."""
+    def __call__(
+        self,
+        archive: str,
+        context: RequestContext,
+        through: Callable[[Fetcher], Fetcher] | None = None,
+    ) -> Source:
+        """Return the source of *archive*; requests to it pass *through* another layer."""
         source = self._local.get(archive)
         if source is None:
             fetch = self._fetchers.within(archive, context)
+            fetch = fetch if through is None else through(fetch)
             source = AdapterSource(self._adapters[archive], fetch)
         for wrap in self._around.get(archive, ()):
             source = wrap(source)

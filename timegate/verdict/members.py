@@ -484,6 +484,12 @@ def location(resolution: Resolution, registry: Registry) -> str | None:
     return header_safe(view(resolution.query, memento, entry).uri)
 
 
+def quoted_location(resolution: Resolution, registry: Registry) -> str | None:
+    """Return `location`, with a text directive for the quotation if the memento has it."""
+    uri, quote = location(resolution, registry), resolution.quote
+    return uri if uri is None or quote is None else quote.linked(uri)
+
+
 def verdict(resolution: Resolution, registry: Registry) -> Verdict:
     """Return how the answer of *resolution* differs from its query."""
     query, best = resolution.query, resolution.best

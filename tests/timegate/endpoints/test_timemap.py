@@ -383,3 +383,61 @@ async def test_a_client_that_leaves_does_not_end_the_list_of_the_others() -> Non
 
     assert seen.status == 200
     assert body(seen).count("memento") == 2
+
+
+@pytest.mark.parametrize(
+    ("form", "accept"),
+    [
+        ("link", "*/*"),
+        ("json", "*/*"),
+        ("cdxj", "*/*"),
+        ("link", "application/linkset+json"),
+    ],
+)
+async def test_a_merged_list_is_validated_by_what_is_remembered(form: str, accept: str) -> None:
+    cache = FakeListCache(a=captures("a", [2010, 2012]), b=captures("b", [2011]))
+    cache.age = 4000.4
+    path, accepts = f"/timemap/{form}/{ORIGINAL}", ("Accept", accept)
+    async with serving(lister("a"), lister("b"), cache=cache) as site:
+        first = await site.ask(path, accepts)
+        stated = ("If-None-Match", first.headers["ETag"])
+        same = await site.ask(path, accepts, stated)
+        since = await site.ask(
+            path, accepts, ("If-Modified-Since", first.headers["Last-Modified"])
+        )
+        cache.kept["b"] = captures("b", [2011, 2013])
+        other = await site.ask(path, accepts, stated)
+
+    assert (first.status, same.status, since.status, other.status) == (200, 304, 304, 200)
+    assert same.body == since.body == b""
+    assert same.headers["ETag"] == first.headers["ETag"] != other.headers["ETag"]
+    assert first.headers["Age"] == same.headers["Age"] == "4000"
+    assert first.headers["Cache-Control"] == "max-age=4060"
+
+
+async def test_each_format_of_a_list_has_its_own_etag() -> None:
+    cache = FakeListCache(a=captures("a", [2010, 2012]))
+    async with serving(lister("a"), cache=cache) as site:
+        answers = [
+            await site.ask(f"/timemap/{form}/{ORIGINAL}") for form in ("link", "json", "cdxj")
+        ]
+
+    assert len({answer.headers["ETag"] for answer in answers}) == 3
+
+
+async def test_a_list_that_was_read_just_now_has_an_etag_and_no_age() -> None:
+    async with serving(lister("a", captures("a", [2010, 2012]))) as site:
+        seen = await site.ask(f"/timemap/link/{ORIGINAL}")
+
+    assert "ETag" in seen.headers
+    assert not {"Age", "Last-Modified"} & seen.headers.keys()
+    assert seen.headers["Cache-Control"] == "max-age=60"
+
+
+async def test_an_incomplete_list_has_no_validators() -> None:
+    broken = lister("b", Unreachable("b", ORIGINAL, "down"))
+    async with serving(lister("a", captures("a", [2010])), broken) as site:
+        seen = await site.ask(f"/timemap/link/{ORIGINAL}", ("If-None-Match", "*"))
+
+    assert seen.status == 200
+    assert not {"ETag", "Age", "Last-Modified"} & seen.headers.keys()

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from hashlib import sha1
 from pathlib import Path
+from random import Random
 
 from archives.moment import Moment
 from tests.quality.frames import TUNED, framed, site
@@ -20,16 +21,14 @@ LOOKING = Preferences(verify="content")
 
 def text(number: int, day: int = 1) -> bytes:
     """Return an article; *day* is what changes from day to day."""
-    from random import Random  # noqa: PLC0415
-
     random = Random(number)  # noqa: S311 -- a page of a test
     sentences = article(random, "en", 14)
     return framed(TUNED["blog"], site(random), f"Article {number}", sentences, shape=1, day=day)
 
 
 PARKED = (
-    b"<title>shop.example</title><h1>shop.example</h1><p>This domain is for sale. Buy this domain."
-    b"<p>Related searches"
+    b"<title>shop.example</title><h1>shop.example</h1><p>This domain is for sale. "
+    b"Buy this domain.<p>Related searches"
 )
 
 

@@ -54,6 +54,8 @@ class FakeListCache:
 
     def __init__(self, **kept: Sequence[Memento]) -> None:
         self.kept: dict[str, Sequence[Memento]] = dict(kept)
+        self.age = 1.0
+        """Seconds since the lists were read."""
 
     async def recall_timemap(
         self,
@@ -66,7 +68,7 @@ class FakeListCache:
         assert original
         del budget
         known = self.kept.get(_key(archive, detailed=detailed))
-        return None if known is None else (known, 1.0)
+        return None if known is None else (known, self.age)
 
     async def remember_timemap(
         self,
