@@ -48,6 +48,7 @@ from timegate.content.reading import TextReader
 from timegate.core import Core
 from timegate.demo import DelayedSource
 from timegate.extract.archived_files import ArchivedFiles
+from timegate.extract.content_looks import ContentLooks
 from timegate.extract.copy_texts import CopyTexts
 from timegate.extract.page_parts import PageParts
 from timegate.extract.quote_search import QuoteSearch
@@ -483,6 +484,9 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
         lists = ArchiveLists(sources, cache, containment, public=public)
         page_parts = PageParts(resolver, lists, parts.fetchers, config.registry, containment)
         resolver.whole_pages = page_parts
+        resolver.contents = ContentLooks(
+            resolver, lists, parts.fetchers, config.registry, containment, reader
+        )
         files = ArchivedFiles(parts.fetchers, config.registry, containment)
         texts = CopyTexts(files, reader, config.registry)
         quotes = QuoteSearch(resolver, texts)
