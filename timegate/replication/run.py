@@ -25,8 +25,8 @@ from timegate.keep.run import kept_revision
 from timegate.replication import OfferedCapture, SyncReport
 from timegate.replication.digests import digests_of, have_same_bytes, normal, of_etag
 from timegate.replication.offers import Offers
-from timegate.responses.archived_headers import is_clean
 from timegate.store import InstantTaken, Revision, RevisionWriter
+from timegate.text.header_values import is_clean
 
 _BUSY_TIMEOUT: Final = 5.0
 _OK: Final = 200
