@@ -14,7 +14,7 @@ from timegate.references.model import TextSpan
 
 _TAG: Final = compiled(r"<!--|<!\[CDATA\[|\]\]>|<[!?/]?[A-Za-z_][^<>]{0,8000}>")
 _ATTRIBUTE: Final = compiled(
-    r"\s(?:[\w.-]{1,40}:)?(?:href|src|url|uri|pwid|target|identifier|ref|id)\s{0,9}=\s{0,9}"
+    r"\s(?:[\w.-]{1,40}:)?(?:href|src|(?:xml|html)?url|uri|pwid|target|identifier|ref|id)\s{0,9}=\s{0,9}"
     r"(?:\"([^\"<>]{1,8192}+)\"|'([^'<>]{1,8192}+)')",
     re.IGNORECASE,
 )
