@@ -417,6 +417,9 @@ def _is_led(text: str, *, weak: bool) -> bool:
 
 def _connects(gap: str, *, weak: bool) -> bool:
     """Whether nothing but articles, prepositions, a weekday and a time of day is in *gap*."""
+    if gap[:1] == "-" and gap[1:2].isalpha():
+        # "Checked-in".
+        return False
     rest = _CLOCK.sub("", gap)
     if any(map(str.isdigit, rest)) or (weak and "," in rest) or "\u3002" in rest:
         return False
