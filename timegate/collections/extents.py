@@ -57,7 +57,8 @@ async def listed_pages(
     """Return at most *most* pages, from the key *after* on. Raises ArchiveError."""
     url, at, extent = wanted
     folder = urlsplit(url).path.rpartition("/")[0] + "/"
-    start = url if extent == "site" else url.partition("?")[0].rpartition("/")[0] + "/"
+    # Without the slash at the end: the key of the page of the folder has none.
+    start = url if extent == "site" else url.partition("?")[0].rpartition("/")[0]
     lower, upper = key_range(start, "host" if extent == "site" else "prefix")
     found: list[IndexRow] = []
     read = 0

@@ -13,7 +13,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from mimetypes import MimeTypes
 from typing import Final
-from urllib.parse import unquote_to_bytes
+from urllib.parse import unquote, unquote_to_bytes
 
 from archives.diagnostics import Diagnosis, Malformed
 from archives.moment import Moment
@@ -395,7 +395,8 @@ def _is_format_of(uri: str | None, form: str | None) -> bool:
     media_type = _MEDIA_TYPES.get(dot + ending, "text/html")
     major, _, minor = media_type.partition("/")
     short = "text" if media_type == "text/plain" else minor
-    return form in ("*", short, f"{major}+{minor}", ending if dot else short)
+    stated = unquote(form or "").lower()  # text%2bhtml is text+html
+    return stated in ("*", short, f"{major}+{minor}", ending if dot else short)
 
 
 def _bare_if_allowed(triplet: re.Match[str]) -> str:
