@@ -1,8 +1,8 @@
 """The requests of LANL's memento-validator (2021), and what its four pipelines demand.
 
 It is on no package index, so these tests send what its source sends: HEAD with a browser's
-headers and a ``?`` behind every address. Two of its demands are its own errors, and left out: that
-the TimeGate links its own address as the chosen memento, and that an original has a
+headers and a ``?`` behind every address. Two of its demands are its own errors, and left out:
+that the TimeGate links its own address as the chosen memento, and that an original has a
 Memento-Datetime (RFC 7089 4.2 forbids it).
 """
 
@@ -43,8 +43,8 @@ class Answer(NamedTuple):
         return [link for link in self.links if relation in link.rels]
 
 
-def ask(uri: str, date: str = DATE, method: str = "HEAD") -> Answer:
-    """Send a request as the validator does."""
+def ask(uri: str, date: str = DATE, method: str = "HEAD", mark: str = "?") -> Answer:
+    """Send a request as the validator does: with a question *mark* behind the address."""
     parts = urlsplit(uri)
     connection = HTTPConnection(parts.netloc, timeout=60)
     headers = {
@@ -54,7 +54,7 @@ def ask(uri: str, date: str = DATE, method: str = "HEAD") -> Answer:
         "Proxy-Connection": "keep-alive",
         "User-Agent": "Mozilla/5.0",
     }
-    connection.request(method, f"{parts.path}?", headers=headers)
+    connection.request(method, f"{parts.path}{mark}", headers=headers)
     response = connection.getresponse()
     answer = Answer(response.status, response.headers, response.read())
     connection.close()
@@ -120,6 +120,22 @@ def test_the_pipeline_for_timemaps_passes(own: tuple[str, Addresses]) -> None:
     assert answer.status == 200
     assert answer.headers["Content-Type"].startswith("application/link-format")
     assert sum("memento" in link.rels for link in links) == 3
+
+
+def test_the_pipeline_for_mementos_passes(own: tuple[str, Addresses]) -> None:
+    _, at = own
+
+    answer = ask(at.first)
+    if answer.status == 302:
+        # The address with "?" is another one, from which a redirect leads to the memento.
+        answer = ask(answer.headers["Location"], mark="")
+
+    assert answer.status == 200
+    assert answer.headers["Memento-Datetime"] == "Thu, 01 Jan 2009 00:00:00 GMT"
+    assert answer.linked("original")
+    assert all(link.params.get("datetime") for link in answer.linked("memento"))
+    assert all(link.params.get("type") for link in answer.linked("timemap"))
+    assert answer.linked("timegate")
 
 
 def test_the_pipeline_for_originals_passes(own: tuple[str, Addresses]) -> None:
