@@ -1,4 +1,4 @@
-"""docs/conformance/rfc7089.md names every check, and no other; checks.json keeps the names."""
+"""docs/conformance/rfc7089.md names every check, and no other."""
 
 import re
 from pathlib import Path
