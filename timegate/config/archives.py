@@ -17,6 +17,7 @@ from archives.registry import (
     from_memgator,
     load_known,
 )
+from archives.registry.lanl import from_lanl, is_xml
 from archives.warc_index.model import is_remote_path
 from timegate.access.networks import Networks
 from timegate.config.schema import BadConfig, File, StoreSection, bad
@@ -97,7 +98,9 @@ def memgator(path: Path | None) -> tuple[ArchiveEntry, ...]:
     if path is None:
         return ()
     try:
-        return tuple(map(_with_home_limits, from_memgator(path.read_text(), str(path))))
+        text = path.read_text()
+        read = from_lanl if is_xml(text) else from_memgator
+        return tuple(map(_with_home_limits, read(text, str(path))))
     except OSError as error:
         raise BadConfig(f"{path}: cannot be read: {error.strerror}") from error
     except RecursionError as error:

@@ -36,6 +36,7 @@ from timegate.endpoints.replay import (
 from timegate.endpoints.resolve import BatchResolve, Resolve
 from timegate.endpoints.series import PREFIXES as PDIS
 from timegate.endpoints.series import SeriesEndpoint
+from timegate.endpoints.series_pages import SeriesBrowsing
 from timegate.endpoints.series_thttp import SeriesOperations
 from timegate.endpoints.series_writes import SeriesWrites
 from timegate.endpoints.store import PREFIX as STORE
@@ -58,6 +59,7 @@ from timegate.pages.home import Home, RunningSearches, SearchEvents
 from timegate.pages.json_pages import JsonPage
 from timegate.pages.kept_answers import KeptAnswers
 from timegate.pages.rendering import Pages, icon, static
+from timegate.pages.series import SeriesPages
 from timegate.pages.timeline import Timeline
 from timegate.redis import is_shared
 from timegate.resolution.exhaustive import ExhaustiveResolver
@@ -298,7 +300,13 @@ class _Handlers:
         endpoint = self.series
         if endpoint is None:
             return {}
-        return {prefix: endpoint.at(prefix) for prefix in PDIS}
+        browsing = SeriesBrowsing(endpoint, SeriesPages(self.pages))
+        return {
+            **{prefix: endpoint.at(prefix) for prefix in PDIS},
+            SERIES: browsing.one,
+            # Not an exact path of all servers: without series, there is nothing here.
+            SERIES.rstrip("/"): browsing.all,
+        }
 
     def writes(self) -> dict[str, WriteHandler]:
         """Return the handlers of PUT and POST requests, by prefix."""
