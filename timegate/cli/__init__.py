@@ -39,6 +39,7 @@ COMMANDS: Final = {
     "resolve": Listed("resolve:resolve_command", "Find the best copy and how well it matches."),
     "parse": Listed("parse:parse_command", "Explain an identifier or what is wrong with it."),
     "cite": Listed("cite:cite_command", "Cite the copy behind an archive link."),
+    "quote": Listed("quote:quote_command", "Check whether a copy has a quotation."),
     "parts": Listed("parts:parts_command", "List what a page embeds, as PWIDs."),
     "timemap": Listed("timemap:timemap_command", "List all copies of a page, oldest first."),
     "closest": Listed("closest:closest_command", "Query one archive and show every exchange."),
@@ -48,6 +49,7 @@ COMMANDS: Final = {
     "index": Listed("index:index_command", "Index your own WARC files."),
     "extract": Listed("extract:extract_command", "Save the copies of a list as a WARC."),
     "keep": Listed("keep:keep_command", "Copy references into a store of your own."),
+    "mcp": Listed("mcp:mcp_command", "Serve programs with language models (MCP)."),
     "completion": Listed("completion:completion_command", "Print a shell completion script."),
     "man": Listed("manual:manual_command", "Print the manual page."),
 }

@@ -14,6 +14,7 @@ from timegate.parts.composite import PartsSummary
 from timegate.resolution.context import Budget, RequestContext
 
 if TYPE_CHECKING:
+    from timegate.content.text_diff import TextDiff
     from timegate.resolution.settled import Steady
 
 Syntax = Literal["strict", "legacy", "repaired"]
@@ -307,3 +308,9 @@ class ReadsCopies(Protocol):
     async def of(
         self, memento: Memento, context: RequestContext, budget: Budget, most: int
     ) -> CopyText | UnreadCopy: ...
+
+    async def diff(
+        self, first: Memento, second: Memento, context: RequestContext
+    ) -> "TextDiff | UnreadCopy":
+        """Return how the text of *second* differs from that of *first*."""
+        ...
