@@ -20,6 +20,7 @@ from timegate.batch.model import (
     candidates,
     code_of,
     failed_result,
+    quoting,
     refused_result,
     result_of,
     trusted,
@@ -218,7 +219,7 @@ async def _audited(
     registry = core.registry
     try:
         queries = candidates(item, registry, read_time)
-        preferences = with_also(preferences, item.also)
+        preferences = quoting(with_also(preferences, item.also), item)
     except ValueError as error:
         refused = refused_result(item, error)
         known = Evidence("unknown", f"unknown: {error}", None, None)

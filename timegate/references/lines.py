@@ -17,6 +17,7 @@ _NAMES: Final = ("pwid", "identifier", "url", "uri", "link", "href", "id")
 _DATES: Final = ("dates", "date", "datetime", "timestamp", "accessed")
 _PUBLISHED: Final = "issued"
 _ALSO: Final = "also"
+_QUOTES: Final = ("quote", "quotation")
 _EXPECTED: Final = "expected a list of URLs, or of objects with url and date"
 
 
@@ -59,6 +60,7 @@ def item_of(position: int, value: object) -> Item:
         dates,
         also=tuple(_strings(also if isinstance(also, list) else [also])),
         doubt=is_unclear,
+        quote=next(_strings([members.get(name) for name in _QUOTES]), ""),
     )
 
 
@@ -274,6 +276,7 @@ def _items(
     doubt = not is_known and len({*days, *dates}) > 1
     dates = dates or ([] if doubt else days)
     also = [column for column, name in enumerate(headings) if name == _ALSO]
+    quotes = [column for column, name in enumerate(headings) if name in _QUOTES]
     valid = headings.index("valid") if {"valid", "parentname"} <= {*headings} else None
     position = 0
     for row in chain(body, rows):
@@ -287,6 +290,7 @@ def _items(
                 tuple(filter(None, written)),
                 also=tuple(url for column in also for url in _cell(row, column).split()),
                 doubt=doubt,
+                quote=next(filter(None, (_cell(row, column) for column in quotes)), ""),
             )
             position += 1
 
