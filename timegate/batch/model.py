@@ -121,7 +121,7 @@ class ItemResult:
 
     @property
     def comparison(self) -> str | None:
-        """Whether the copy is the same page: the value, and its class if it is no usual page."""
+        """Whether it is the same page: the value, and its class if it is no usual page."""
         found = _mapping(self.report, "comparison") or {}
         value, page_class = found.get("value"), found.get("class")
         if not isinstance(value, str):

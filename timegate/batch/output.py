@@ -41,6 +41,10 @@ COLUMNS: Final = (
 )
 
 
+Requirement = Literal["content", "quote"]
+"""What the copy of a rewritten link must have."""
+
+
 class OutputFormat(NamedTuple):
     """A format of rows: the head, and the row of one result."""
 
@@ -184,8 +188,7 @@ def edits(
     changes = [
         edit
         for place in places
-        if (result := result_of(place.item.position)) is not None
-        and meets(result, required)
+        if (result := result_of(place.item.position)) is not None and meets(result, required)
         for edit in _changes(document, place, result)
     ]
     # At equal positions, the order stays: the link, then its date.
@@ -196,9 +199,6 @@ def edits(
         if edit.span.start >= end:
             yield edit
             end = edit.span.end
-
-
-Requirement = Literal["content", "quote"]
 
 
 def meets(result: ItemResult, required: Collection[Requirement]) -> bool:

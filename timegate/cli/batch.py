@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, Final, get_args
@@ -67,6 +67,12 @@ class BatchOptions:
     queue: str | None
     work: bool
     progress: bool
+
+    def required(self, preferences: Preferences) -> Preferences:
+        """Return *preferences* with what `--require` needs to know."""
+        return (
+            replace(preferences, verify="content") if "content" in self.require else preferences
+        )
 
     @property
     def is_queue_only(self) -> bool:
@@ -359,7 +365,10 @@ class _Batch:
         document = self._source.document
         if document is None or self._form == "html":
             return self._page(journal, statistics)
-        return edited(document, edits(document, self._source.places(), journal.result, self._options.require))
+        return edited(
+            document,
+            edits(document, self._source.places(), journal.result, self._options.require),
+        )
 
     def _added(self, journal: Journal) -> list[str]:
         """Return what was added to a rewritten document, and what has no copy."""

@@ -158,6 +158,9 @@ def _pairs(
 
 
 def _row(left: str, right: str, left_line: int, right_line: int) -> DiffRow:
+    if left == right:
+        same = (TextPiece(left, is_changed=False),)
+        return DiffRow("same", same, same, left_line, right_line)
     pieces = _words(left), _words(right)
     if max(map(len, pieces)) > _MOST_WORDS:
         whole = (TextPiece(left, is_changed=True),), (TextPiece(right, is_changed=True),)

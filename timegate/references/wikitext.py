@@ -118,8 +118,19 @@ _URLS: Final = (
 )
 _EXTERNAL: Final = compiled(r"\[\s{0,4}(https?://[^\s\]]++)")
 _TITLES: Final = ("title", "titel", "titre", "título", "titulo", "titolo", "заглавие")
-_QUOTES: Final = ("quote", "zitat", "citat", "cita", "citazione", "quotation", "sitat", "citaat")
-_MARKUP: Final = compiled(r"\[\[(?:[^\[\]|]{0,200}\|)?([^\[\]|]{1,500})\]\]|'{2,5}|<[^<>]{1,200}>")
+_QUOTES: Final = (
+    "quote",
+    "zitat",
+    "citat",
+    "cita",
+    "citazione",
+    "quotation",
+    "sitat",
+    "citaat",
+)
+_MARKUP: Final = compiled(
+    r"\[\[(?:[^\[\]|]{0,200}\|)?([^\[\]|]{1,500})\]\]|'{2,5}|<[^<>]{1,200}>"
+)
 _DEAD: Final = {
     *(("url-status", "dead"), ("url-status", "usurped"), ("dead-url", "yes")),
     *(("deadurl", "yes"), ("offline", "1"), ("offline", "ja")),
