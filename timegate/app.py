@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Final, Self
 import msgspec
 
 from archives.adapters import adapter_for
+from archives.adapters.warc import WarcArchive
 from archives.addresses import AddressPolicy, OwnAddress, RefusedAddress
 from archives.listing import filled
 from archives.model import ArchiveEntry, Memento
@@ -35,6 +36,7 @@ from archives.source import Fetcher, Source
 from archives.warc_index.collection import Collection
 from timegate.access.blocklist import Blocklist
 from timegate.cache import AnswerCache, OpenStores, Store
+from timegate.cdx import RangeLists
 from timegate.collections.opening import (
     LocalCollections,
     open_collections,
@@ -465,6 +467,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             planner=planner,
             sources=sources,
             lists=lists,
+            ranges=_ranges(parts, lists, blocklist, containment, public),
             answers=cache,
             neighbours=Neighbours(contained, cache, parts.own),
             parts_of=page_parts.of,
@@ -505,6 +508,28 @@ def _addresses(registry: Registry) -> AddressOf:
         return raw_address(memento, entry) or memento.uri
 
     return address_of
+
+
+def _ranges(
+    parts: _Parts,
+    lists: ArchiveLists,
+    blocklist: Blocklist,
+    containment: Containment,
+    public: frozenset[str],
+) -> RangeLists:
+    """Return the lists of captures of many URLs."""
+    local = parts.local.sources.items()
+    return RangeLists(
+        {entry.id: entry for entry in parts.config.askable},
+        parts.policy,
+        _NOW,
+        parts.remote.within,
+        {name: source for name, source in local if isinstance(source, WarcArchive)},
+        blocklist.holds if blocklist else lambda _: False,
+        containment,
+        public,
+        lists.slots,
+    )
 
 
 def _sources(parts: _Parts) -> ArchiveSources:

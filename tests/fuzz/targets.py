@@ -124,7 +124,7 @@ def _document(octets: bytes) -> None:
 def _cdx_query(octets: bytes) -> None:
     parameters = parameters_in(_text(octets))
     for dialect in ("wayback", "pywb"):
-        query_from(parameters, dialect, ranges=True)
+        query_from(parameters, dialect)
 
 
 def _preferences(octets: bytes) -> None:

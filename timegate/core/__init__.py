@@ -12,6 +12,7 @@ from archives.registry import Registry
 from archives.source import Fetcher
 from timegate.access.blocklist import Blocklist
 from timegate.cache import Store
+from timegate.cdx import RangeLists
 from timegate.collections.opening import LocalCollections
 from timegate.config import Config
 from timegate.content.findings import LookLimits, QuoteFinding
@@ -71,6 +72,7 @@ class Core:
     planner: Planner
     sources: ArchiveSources
     lists: ArchiveLists
+    ranges: RangeLists
     answers: AnswerMemory
     """Earlier answers of archives."""
     neighbours: Neighbours

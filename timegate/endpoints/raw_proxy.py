@@ -15,6 +15,7 @@ import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -235,7 +236,14 @@ class RawProxyEndpoint:
             # M-30: a mirror keeps the time and the original; Last-Modified would be its own.
             "Memento-Datetime": http_date(found.memento.stamp),
             "Link": links(
-                replace(found.resolution, query=query), self._answers.base_url, self._registry
+                replace(found.resolution, query=query),
+                self._answers.base_url,
+                self._registry,
+                address=(
+                    partial(self._wayback_address, found.requested)
+                    if found.requested.is_wayback
+                    else None
+                ),
             ),
             "Content-Location": header_safe(reply.url),
             "Cache-Control": "max-age=86400, no-transform" if exact else "no-cache",
@@ -245,6 +253,10 @@ class RawProxyEndpoint:
             **self._location(found, reply),
             **SANDBOX,
         }
+
+    def _wayback_address(self, requested: RawRequest, memento: Memento) -> str:
+        """Return our address of *memento*: clients know addresses of one archive only."""
+        return self._address(requested.path(timestamp(memento), memento.original))
 
     def _location(self, found: _Found, reply: Reply) -> dict[str, str]:
         """Return our address of the target of an archived redirect.

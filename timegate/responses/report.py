@@ -238,18 +238,20 @@ def links(
     base_url: str,
     registry: Registry | None = None,
     unchecked: Referral | None = None,
+    address: Callable[[Memento], str] | None = None,
 ) -> str:
     """Return the value of ``Link``: the original, mementos, TimeMap, TimeGate, PWID.
 
     The PWID (``cite-as``) is included if *registry* has the archive-id, and the *unchecked*
-    link to the named archive if there is one. The original is always included (M-6); if the
+    link to the named archive if there is one. Mementos are linked at their *address*, in their
+    archive unless that is given. The original is always included (M-6); if the
     field gets too long, the last links are left out.
     """
     original = header_safe(resolution.query.original)
     base = base_url.rstrip("/")
     all_links = [
         f'<{original}>; rel="original"',
-        *_mementos(resolution),
+        *_mementos(resolution, address),
         *([unchecked.link] if unchecked is not None and unchecked.link else []),
     ]
     if not resolution.query.original.startswith("~"):
@@ -278,11 +280,16 @@ def _cut(all_links: Iterable[str]) -> Iterator[str]:
             yield link
 
 
-def _mementos(resolution: Resolution) -> tuple[str, ...]:
+def _mementos(
+    resolution: Resolution, address: Callable[[Memento], str] | None
+) -> tuple[str, ...]:
     chosen = resolution.memento
     if chosen is None:
         return ()
     stated, known = _stated(resolution), (*known_mementos(resolution),)
+    if address is not None:
+        chosen = chosen._replace(uri=address(chosen))
+        known = tuple(each._replace(uri=address(each)) for each in known)
     return _memento_links(chosen, stated, known)
 
 
