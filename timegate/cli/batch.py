@@ -39,6 +39,7 @@ from timegate.config import Config
 from timegate.references.formats import REWRITTEN, InputFormat
 from timegate.references.lines import Columns
 from timegate.resolution.model import Preferences
+from timegate.resolution.preferences import preferences_from
 from timegate.text import counted
 
 _FORMATS: Final = get_args(InputFormat)
@@ -70,9 +71,10 @@ class BatchOptions:
 
     def required(self, preferences: Preferences) -> Preferences:
         """Return *preferences* with what `--require` needs to know."""
-        return (
-            replace(preferences, verify="content") if "content" in self.require else preferences
-        )
+        if "content" not in self.require:
+            return preferences
+        looking, _ = preferences_from({"verify": "content"}, None, None)
+        return replace(preferences, verify=looking.verify)
 
     @property
     def is_queue_only(self) -> bool:

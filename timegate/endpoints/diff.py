@@ -14,7 +14,7 @@ from timegate.content.findings import UnreadCopy
 from timegate.endpoints import PathDescription
 from timegate.endpoints.resolve import Resolve
 from timegate.pages.rendering import HEADERS, Pages, wants_page
-from timegate.resolution.model import Query, ReadsCopies, Resolution
+from timegate.resolution.model import DiffsCopies, Query, Resolution
 from timegate.resolution.preferences import PARAMETERS, BadPreference
 from timegate.responses.answer_view import CopyView, copy_view, name_of
 from timegate.responses.answers import VARY_PAGE, Answers
@@ -74,7 +74,7 @@ class DiffEndpoint:
         answers: Answers,
         resolve: Resolve,
         registry: Registry,
-        texts: ReadsCopies,
+        texts: DiffsCopies,
         pages: Pages,
     ) -> None:
         self._answers = answers

@@ -309,6 +309,10 @@ class ReadsCopies(Protocol):
         self, memento: Memento, context: RequestContext, budget: Budget, most: int
     ) -> CopyText | UnreadCopy: ...
 
+
+class DiffsCopies(Protocol):
+    """Compares the texts of copies. Failures of archives never raise."""
+
     async def diff(
         self, first: Memento, second: Memento, context: RequestContext
     ) -> "TextDiff | UnreadCopy":
