@@ -18,8 +18,8 @@ _LONGEST_LINE: Final = 400
 """Characters. A longer line is divided at the ends of sentences, then anywhere."""
 _MOST_WORDS: Final = 400
 """Words of a line that are compared; a line that is longer changes as a whole."""
-_SENTENCE_END: Final = compiled(r"(?<=[.!?\u3002])\s+")
-_PIECE: Final = compiled(r"\S+\s*|\s+")
+_SENTENCE_END: Final = compiled(r"(?<=[.!?\u3002])\s++")
+_PIECE: Final = compiled(r"\S++\s*+|\s++")
 
 _MOST_PAIRS: Final = 400
 """Pairs of lines between two equal lines that are compared; in a larger region, none are."""

@@ -1,7 +1,7 @@
 """``/diff/{identifier}/{stamp}``: two copies of a page side by side, by their texts."""
 
-import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -52,7 +52,7 @@ PATHS: Final = {
         },
     ),
 }
-_OTHER: Final = compiled(r"(.+)/([0-9]{4,14})/?+", re.DOTALL)
+_STAMP: Final = compiled(r"[0-9]{4,14}")
 _AROUND: Final = 2
 """Equal lines that are shown before and after those that differ."""
 _MOST_ROWS: Final = 3000
@@ -169,12 +169,10 @@ class DiffEndpoint:
 
 def _parts(text: str) -> tuple[str, Moment]:
     """Return the identifier, and the other time. Raises EarlyResponse."""
-    parts = _OTHER.fullmatch(text)
-    try:
-        if parts is not None:
-            return identifier_in(parts[1]), Moment(parts[2])
-    except ValueError:
-        pass
+    identifier, _, stamp = text.removesuffix("/").rpartition("/")
+    if identifier and _STAMP.fullmatch(stamp):
+        with suppress(ValueError):
+            return identifier_in(identifier), Moment(stamp)
     detail = "the address is /diff/{identifier}/{time}, with 4 to 14 digits for the time"
     raise EarlyResponse(problem(400, "bad-parameter", detail))
 

@@ -11,7 +11,7 @@ import pytest
 from tests.timegate.batch.results import FOUND, a_result
 from timegate.batch.html_report import Statistics, as_html
 from timegate.batch.model import ItemResult
-from timegate.batch.output import COLUMNS, FORMS, meets
+from timegate.batch.output import COLUMNS, FORMS, Requirement, meets
 
 CSV, JSONL = FORMS["csv"], FORMS["jsonl"]
 EVIL = "http://a/<script>alert(1)</script>\x1b[0m\"'&"
@@ -163,5 +163,7 @@ def test_what_is_not_known_does_not_meet_a_requirement(
     result: ItemResult, *, content: bool, quote: bool
 ) -> None:
     assert meets(result, ())
-    assert meets(result, ("content",)) is content
-    assert meets(result, ("quote",)) is quote
+    required: tuple[Requirement, ...] = ("content",)
+    assert meets(result, required) is content
+    required = ("quote",)
+    assert meets(result, required) is quote
