@@ -51,6 +51,7 @@ COMMANDS: Final = {
     "extract": Listed("extract:extract_command", "Save the copies of a list as a WARC."),
     "keep": Listed("keep:keep_command", "Copy references into a store of your own."),
     "mcp": Listed("mcp:mcp_command", "Serve programs with language models (MCP)."),
+    "mint": Listed("mint:mint_command", "Mint a document of a series, and print its PDI."),
     "completion": Listed("completion:completion_command", "Print a shell completion script."),
     "man": Listed("manual:manual_command", "Print the manual page."),
 }

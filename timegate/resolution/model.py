@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento
 from archives.moment import Moment
+from timegate.content.comparison import Comparison
 from timegate.content.findings import CopyText, QuoteFinding, UnreadCopy
 from timegate.content.fragments import TextQuote
 from timegate.parts.composite import PartsSummary
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 Syntax = Literal["strict", "legacy", "repaired"]
 Strictness = Literal["exact", "archive", "day", "any"]
 Direction = Literal["closest", "before", "after"]
-Verification = Literal["none", "head", "page"]
+Verification = Literal["none", "head", "page", "content"]
 WantedStatus = Literal["2xx", "any"]
 Rule = Literal["scheme", "www", "slash", "percent", "fragment", "also"]
 """How a URL variant differs from the URL of the query; ``also``: it is an equivalent URL."""
@@ -101,8 +102,8 @@ class Preferences:
     wait: float | None = None
     """Seconds until the response; None for the configured deadlines."""
     verify: Verification | None = None
-    """Whether the memento itself is requested, or its parts as well (``page``); None for the
-    default of the kind of query."""
+    """Whether the memento itself is requested, or its parts as well (``page``), or its content
+    and that of other copies (``content``); None for the default of the kind of query."""
     status: WantedStatus = "2xx"
     """Whether a page nearby is preferred to an archived error or redirect."""
     also: tuple[str, ...] = ()
@@ -187,6 +188,8 @@ class Resolution:
     """Why the named archive is not in the plan; None if it is, or may not be mentioned."""
     parts: PartsSummary | None = None
     """The parts of the page; None if they were not looked for."""
+    comparison: Comparison | None = None
+    """How the contents of the copies compare; None if they were not to be looked at."""
     quote: QuoteFinding | None = None
     """Whether the memento has the quotation; None if none was asked for."""
     extent: str | None = None

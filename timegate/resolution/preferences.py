@@ -274,8 +274,9 @@ PARAMETERS: Final = (
     ),
     Parameter(
         "verify",
-        "Whether to request the memento itself before it is recommended. The default is head "
-        "for identifiers, and none for TimeGates.",
+        "Whether to request the memento itself before it is recommended (head), with its parts "
+        "(page), or its content and that of other copies (content). The default is head for "
+        "identifiers, and none for TimeGates.",
         " or ".join(_VERIFICATIONS),
         _with_verify,
         _VERIFICATIONS,

@@ -57,6 +57,8 @@ class Resolver:
         """Resolves queries whose preferences have equivalent URLs."""
         self.whole_pages: Resolves | None = None
         """Resolves queries for pages with their parts."""
+        self.contents: Resolves | None = None
+        """Resolves queries whose copies are to be looked at."""
         self.quotes: Resolves | None = None
         """Resolves queries with a quotation."""
 
@@ -68,6 +70,8 @@ class Resolver:
             return await self.quotes.resolve(query, preferences, context)
         if preferences.verify == "page" and self.whole_pages is not None:
             return await self.whole_pages.resolve(query, preferences, context)
+        if preferences.verify == "content" and self.contents is not None:
+            return await self.contents.resolve(query, preferences, context)
         if preferences.also and self.equivalents is not None:
             return await self.equivalents.resolve(query, preferences, context)
         plan = self._route(query, preferences, context)

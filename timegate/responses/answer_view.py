@@ -103,6 +103,8 @@ class AnswerView:
     identifier: str
     parameters: str
     """The preferences of the answer as a query string: with them, the JSON is the same."""
+    look: str = ""
+    """The query string with which the content is looked at; empty if it was."""
     referral: Referral | None = None
     """The unchecked link to the archive that the reference names."""
     next_step: str = ""
@@ -168,7 +170,15 @@ def answer_view(
         compared=tuple(_beside(resolution, registry)),
         quote=_quote(resolution, registry),
         parameters=urlencode(parameters_of(resolution.preferences)),
+        look=_look(resolution),
     )
+
+
+def _look(resolution: Resolution) -> str:
+    if resolution.memento is None or resolution.comparison is not None:
+        return ""
+    looking = replace(resolution.preferences, verify="content")
+    return urlencode({**parameters_of(looking), "as": "html"})
 
 
 _QUOTE_TONES: Final[dict[str, Tone]] = {"found": "good", "near": "fair", "elsewhere": "fair"}
