@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from tests.quality.corpus import Half, Pair, Sample, pairs, samples
+from tests.quality.wild import wild
 from timegate.content.classes import classify
 from timegate.content.main_text import PageText, extract
 from timegate.content.similarity import is_same_page, words
@@ -83,11 +84,14 @@ def same_words(pair: Pair) -> bool:
     return len(one & other) >= 0.5 * len(one | other)
 
 
-def classified(half: Half, rounds: int, seed: int, decide: Classifier) -> Outcome:
+def classified(
+    half: Half | Literal["wild"], rounds: int, seed: int, decide: Classifier
+) -> Outcome:
     """Return the scores of *decide* for each class."""
+    pages = wild(rounds, seed) if half == "wild" else samples(half, rounds, seed)
     found = Counter[tuple[str, str]]()
     errors = Counter[str]()
-    for sample in samples(half, rounds, seed):
+    for sample in pages:
         given = decide(sample)
         found[sample.label, given] += 1
         if given != sample.label:
