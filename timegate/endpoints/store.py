@@ -29,7 +29,7 @@ from timegate.collections import address
 from timegate.endpoints import PathDescription
 from timegate.identifiers.duri import Duri
 from timegate.identifiers.url import read_url
-from timegate.responses.archived_headers import etag_of, is_clean, is_media_type
+from timegate.responses.archived_headers import is_media_type
 from timegate.responses.model import (
     ClientRequest,
     EarlyResponse,
@@ -50,6 +50,7 @@ from timegate.store import (
     StoreFull,
     Superseded,
 )
+from timegate.text.header_values import etag_of, is_clean
 from timegate.verdict import header_safe
 
 PATHS: Final = {
@@ -182,6 +183,11 @@ class StoreEndpoint:
             response = early.response
         self._observe(PREFIX, response.status, time.perf_counter() - began)
         return response
+
+    def options(self, request: ClientRequest) -> Response | None:
+        """Leave the answer to the server."""
+        del request
+        return None
 
     def _admitted(self, request: ClientRequest) -> int:
         site, url = self._found(request)
