@@ -1,6 +1,7 @@
 """``make quality``: figures of each half of the corpus, beside a baseline and a rival."""
 
 import argparse
+from typing import Final
 
 from tests.quality.corpus import HALVES
 from tests.quality.measure import (
@@ -14,6 +15,8 @@ from tests.quality.measure import (
     same_words,
 )
 
+WILD: Final = "wild"
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
@@ -21,14 +24,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--errors", action="store_true", help="list what went wrong")
     given = parser.parse_args()
-    for half in (*HALVES, "wild"):
+    number, seed = given.rounds, given.seed
+    pairs = {half: decided(half, number, seed, same_page) for half in HALVES}
+    baselines = {half: decided(half, number, seed, same_words) for half in HALVES}
+    for half in (*HALVES, WILD):
         outcomes: dict[str, Outcome] = {
-            "classes": classified(half, given.rounds, given.seed, ours),
-            "classes, baseline": classified(half, given.rounds, given.seed, baseline),
+            "classes": classified(half, number, seed, ours),
+            "classes, baseline": classified(half, number, seed, baseline),
         }
-        if half != "wild":
-            outcomes["pairs"] = decided(half, given.rounds, given.seed, same_page)
-            outcomes["pairs, baseline"] = decided(half, given.rounds, given.seed, same_words)
+        if half != WILD:
+            outcomes["pairs"] = pairs[half]
+            outcomes["pairs, baseline"] = baselines[half]
         for title, outcome in outcomes.items():
             print("\n".join(lines(f"{title} ({half})", outcome)))
             if given.errors and "baseline" not in title:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from tests.quality.corpus import Half, Pair, Sample, pairs, samples
 from tests.quality.wild import wild
@@ -84,9 +84,7 @@ def same_words(pair: Pair) -> bool:
     return len(one & other) >= 0.5 * len(one | other)
 
 
-def classified(
-    half: Half | Literal["wild"], rounds: int, seed: int, decide: Classifier
-) -> Outcome:
+def classified(half: Half, rounds: int, seed: int, decide: Classifier) -> Outcome:
     """Return the scores of *decide* for each class."""
     pages = wild(rounds, seed) if half == "wild" else samples(half, rounds, seed)
     found = Counter[tuple[str, str]]()

@@ -20,7 +20,7 @@ def class_of(html: str, redirect: str | None = None) -> str:
     [
         ("<title>Page not found</title><p>The page you are looking for is gone.", "soft-404"),
         (
-            "<title>Cat not found</title><p>Our cat could not be found since Sunday.",
+            "<title>Cat not found</title><p>Our grey cat Misse could not be found today.",
             "",
         ),
         ("<title>shop.example</title><p>This domain is for sale.", "parked"),
@@ -33,7 +33,7 @@ def class_of(html: str, redirect: str | None = None) -> str:
             "login-wall",
         ),
         (
-            "<title>Before you continue</title><p>We and partners use cookies. Accept all. Agree.",
+            "<title>Before you continue</title><p>Partners use cookies. Accept all. Agree.",
             "consent-wall",
         ),
         ("<title>x</title><div id=root></div>", "nearly-empty"),
@@ -66,7 +66,7 @@ def test_which_redirects_lead_to_the_root(url: str, target: str, expected: bool)
 
 @pytest.mark.parametrize("half", ["tuned", "held-out"])
 def test_classes_keep_their_goals(half: str) -> None:
-    scores = classified("tuned" if half == "tuned" else "held-out", 8, 3, ours).scores
+    scores = classified(half, 8, 3, ours).scores
     for name in ("soft-404", "parked"):
         assert scores[name].precision >= 0.98
         assert scores[name].recall >= 0.85
