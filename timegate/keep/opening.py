@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from archives.model import Memento
-from timegate.batch.model import Item, ItemResult
+from timegate.batch.model import Item, ItemResult, candidates
 from timegate.batch.run import BatchEnvironment, ItemResolver, Waits
 from timegate.core import Core
 from timegate.keep.run import HeldCaptures, Keeper, KeepOptions, LivePages
@@ -53,6 +53,7 @@ def open_keeper(  # noqa: PLR0913, PLR0917 -- what the command line and the serv
         core.registry,
         parts,
         core.config.replay_url or core.base_url,
+        partial(_is_undated, core),
         live,
         options,
     )
@@ -91,6 +92,13 @@ def _resolving(
             del excluded[item.position]
 
     return resolved
+
+
+def _is_undated(core: Core, item: Item) -> bool:
+    try:
+        return candidates(item, core.registry, read_time)[0].query.at is None
+    except ValueError:
+        return False
 
 
 def _report(core: Core, resolution: Resolution, judged: Verdict) -> dict[str, object]:
