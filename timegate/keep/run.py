@@ -428,6 +428,7 @@ class Keeper:
             self.options.ensure,
             None if own.parts is None else own.parts.counts,
             attempts.failures,
+            own.memento,
         )
 
     def _missing(self, item: Item, attempts: _Attempts) -> KeptReference:

@@ -34,7 +34,7 @@ from timegate.endpoints.replay import (
 )
 from timegate.endpoints.resolve import BatchResolve, Resolve
 from timegate.endpoints.store import PREFIX as STORE
-from timegate.endpoints.store import StoreEndpoint, StoreSite
+from timegate.endpoints.store import KeepCapture, StoreEndpoint, StoreSite
 from timegate.endpoints.thttp import ThttpEndpoint
 from timegate.endpoints.timegate import TimeGateEndpoint, forwarded
 from timegate.endpoints.timemap import TimeMapEndpoint
@@ -60,6 +60,7 @@ from timegate.responses.answers import Answers
 from timegate.responses.model import Handler, PostHandler
 from timegate.responses.referral import is_demo
 from timegate.responses.timemap import TimeMapResponses
+from timegate.store import RevisionWriter
 from timegate.server.client_quota import ClientLimits
 from timegate.server.middleware import Dispatch, Routes
 
@@ -73,6 +74,8 @@ class Dependencies:
     condition: Callable[[], Condition]
     follower: Follower
     checks: ArchiveChecks | None
+    keeping: Callable[[RevisionWriter], KeepCapture | None] = lambda _: None
+    """Returns what keeps references in the store of a writer; None where that is off."""
 
 
 class _Handlers:
@@ -258,7 +261,9 @@ class _Handlers:
             entry, collection = self.registry.by_id(name), opened.get(name)
             if entry is not None and isinstance(collection, Collection):
                 announced = AnnouncedWriter(writer, self.needs.follower.announce)
-                sites[name] = StoreSite(announced, collection, entry)
+                sites[name] = StoreSite(
+                    announced, collection, entry, keep=self.needs.keeping(announced)
+                )
         if not sites:
             return None
         return StoreEndpoint(
