@@ -48,6 +48,7 @@ COMMANDS: Final = {
     "index": Listed("index:index_command", "Index your own WARC files."),
     "extract": Listed("extract:extract_command", "Save the copies of a list as a WARC."),
     "keep": Listed("keep:keep_command", "Copy references into a store of your own."),
+    "export": Listed("export:export_command", "Pack a store as a WACZ."),
     "completion": Listed("completion:completion_command", "Print a shell completion script."),
     "man": Listed("manual:manual_command", "Print the manual page."),
 }

@@ -253,17 +253,7 @@ class StoreEndpoint:
     async def _kept(self, request: ClientRequest, body: bytes) -> Response:
         """Copy what a reference means into the store; 201 once it is on disk."""
         site = self._stores[request.rest.rstrip("/")]
-        try:
-            wanted = msgspec.json.decode(body, type=_KeepDocument)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            return problem(400, "bad-request", f"the body is not as it should be: {error}")
-        if wanted.live and site.settings.keep != "live":
-            detail = 'the operator does not allow fetching originals: keep = "live"'
-            return problem(403, "not-writable", detail)
-        try:
-            check_text(wanted.url)
-        except Malformed as complaint:
-            return unreadable(complaint, wanted.url)
+        wanted = _wanted(site, body)
         self._check_url(wanted.url)
         assert site.keep is not None  # noqa: S101 -- it was admitted
         try:
@@ -488,6 +478,22 @@ def _checked_token(site: StoreSite, request: ClientRequest) -> bytes:
         challenge = {"WWW-Authenticate": f'Bearer realm="{site.settings.id}"'}
         raise EarlyResponse(problem(401, "token-required", detail, headers=challenge))
     return token
+
+
+def _wanted(site: StoreSite, body: bytes) -> _KeepDocument:
+    """Read the reference that is to be kept. Raises EarlyResponse."""
+    try:
+        wanted = msgspec.json.decode(body, type=_KeepDocument)
+        check_text(wanted.url)
+    except Malformed as complaint:
+        raise EarlyResponse(unreadable(complaint, "")) from complaint
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        detail = f"the body is not as it should be: {error}"
+        raise EarlyResponse(problem(400, "bad-request", detail)) from error
+    if wanted.live and site.settings.keep != "live":
+        detail = 'the operator does not allow fetching originals: keep = "live"'
+        raise EarlyResponse(problem(403, "not-writable", detail))
+    return wanted
 
 
 def _check_quota(site: StoreSite, token: bytes) -> None:

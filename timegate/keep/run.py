@@ -47,6 +47,7 @@ _UNTYPED: Final = "application/octet-stream"
 _PARTS_AT_ONCE: Final = 4
 _KEPT_AT_ONCE: Final = 8
 _MOST_COPIES: Final = 20
+_OK: Final = 200
 LIVE: Final = ORIGINAL
 """The original itself, among the archives that did not deliver."""
 
@@ -229,8 +230,9 @@ class Keeper:
         for _ in range(MOST_ATTEMPTS):
             attempts.result = result = await self.others(item, frozenset(attempts.failures))
             if self.live is not None and is_undated and LIVE not in attempts.failures:
-                # The present state is meant: the page itself is the best source of that.
-                own = await self._live_copy(result, attempts)
+                # The present state is meant: the page itself is the best source of that. A
+                # redirect that was kept is less than asked, and would be one again.
+                own = self._copy_in_store(held, 1) or await self._live_copy(result, attempts)
                 if own is not None:
                     return own
             copy = copy_found(result)
@@ -364,8 +366,11 @@ class Keeper:
         why = "fetched from the original itself"
         if not is_undated:
             why += " as it is now, which is not the time that was asked for"
+        if asked.status != _OK:
+            why += "; it is a redirect, and kept with the page it leads to"
         memento = self._capture(asked.url, asked.captured or "")
-        return _Own(memento, "kept", 0 if is_undated else 1, why, page.parts)
+        code: Code = 0 if is_undated and asked.status == _OK else 1
+        return _Own(memento, "kept", code, why, page.parts)
 
     async def _counted(
         self, item: Item, own: _Own, result: ItemResult

@@ -60,9 +60,9 @@ from timegate.responses.answers import Answers
 from timegate.responses.model import Handler, PostHandler
 from timegate.responses.referral import is_demo
 from timegate.responses.timemap import TimeMapResponses
-from timegate.store import RevisionWriter
 from timegate.server.client_quota import ClientLimits
 from timegate.server.middleware import Dispatch, Routes
+from timegate.store import RevisionWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
