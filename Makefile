@@ -25,6 +25,11 @@ FIRST := tests/test_architecture.py tests/test_docs.py tests/timegate/identifier
   tests/timegate/resolution
 THEN := tests --ignore=tests/deploy --ignore=tests/end_to_end $(addprefix --ignore=,$(FIRST))
 
+# Tests with real servers and browsers: what fails is run once more by itself, since other programs
+# of the machine can take a server's time. Both results are printed; what fails twice is a fault.
+TWICE = $(BIN)/pytest -q -o cache_dir=.pytest_cache/$(notdir $(1)) $(1) || \
+  $(BIN)/pytest -q -o cache_dir=.pytest_cache/$(notdir $(1)) --last-failed $(1)
+
 .PHONY: run test test-browser screenshots test-deploy lint check chaos load attack fuzz format bench architecture lock clean
 
 # The demo: three small archives that come with timegate, at http://127.0.0.1:1208/.
@@ -37,12 +42,12 @@ test: .venv/dev
 	$(MAKE) .venv-pywb/ready .venv-moto/ready .venv-wacz/ready
 	@# At the same time, on two processors; the output of the second is printed at the end.
 	$(BIN)/pytest -q $(THEN) & then=$$!; \
-	  $(BIN)/pytest -q tests/end_to_end > .end-to-end.txt 2>&1; servers=$$?; \
+	  ($(call TWICE,tests/end_to_end)) > .end-to-end.txt 2>&1; servers=$$?; \
 	  wait $$then; then=$$?; cat .end-to-end.txt; exit $$((then || servers))
 
 test-browser: .venv/dev
 	$(call NEED,chromium,$(APT_BROWSER))
-	$(BIN)/pytest -q tests/browser
+	$(call TWICE,tests/browser)
 
 # Look at each of them after a change of the pages.
 screenshots: .venv/dev
@@ -51,7 +56,7 @@ screenshots: .venv/dev
 
 test-deploy: .venv/dev
 	$(call NEED,nginx caddy haproxy promtool docker-compose systemd-analyze redis-server,$(APT_DEPLOY) $(APT_TEST))
-	$(BIN)/pytest -q tests/deploy
+	$(call TWICE,tests/deploy)
 
 # Real processes are killed, stopped and flooded, on loopback only; figures beside their targets.
 chaos: .venv/dev
@@ -139,7 +144,7 @@ lock:
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 	  --no-header --no-emit-index-url pyproject.toml --extra fast --extra redis --extra s3 --extra documents --extra content --group build -o locks/run.txt
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
-	  --no-header --no-emit-index-url pyproject.toml --extra fast --extra redis --extra s3 --extra documents --extra content --extra otel --group build --group dev -o locks/dev.txt
+	  --no-header --no-emit-index-url pyproject.toml --extra fast --extra redis --extra s3 --extra documents --extra content --extra mcp --extra otel --group build --group dev -o locks/dev.txt
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 	  --no-header --no-emit-index-url locks/pywb.in -o locks/pywb.txt
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \

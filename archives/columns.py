@@ -22,6 +22,7 @@ class Details(NamedTuple):
     mime: str | None = None
     digest: str | None = None
     is_asserted: bool = False
+    length: int | None = None
 
 
 _new: Final = tuple.__new__

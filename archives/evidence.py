@@ -21,6 +21,7 @@ from archives.model import Memento, Relation, is_beside
 from archives.moment import stamp_from_digits
 from archives.source import Reply
 from archives.surt import surt
+from archives.uri import WEB
 
 BEFORE_THE_WEB: Final = "19900101000000"
 # A stamp in the path, a modifier, and the URL that was captured.
@@ -29,8 +30,6 @@ _ADDRESS: Final = re.compile(
 )
 _SCHEME: Final = re.compile(r"^https?+:/++", re.IGNORECASE)
 _RELATIONS: Final[tuple[Relation, ...]] = ("first", "prev", "next", "last")
-WEB: Final = ("http://", "https://")
-"""Prefixes of the addresses that a client may be redirected to."""
 
 
 class ReplayAddress(NamedTuple):

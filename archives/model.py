@@ -28,6 +28,8 @@ class Memento(NamedTuple):
     digest: str | None = None
     is_asserted: bool = False
     """Whether the time is what the writer of a store asserts, rather than a clock."""
+    length: int | None = None
+    """Octets of the record in the files of the archive, if its index states them."""
 
     @property
     def captured(self) -> Moment:

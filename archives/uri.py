@@ -32,6 +32,8 @@ _SERVER: Final = compiled(
     r"(https?+)://(\[[0-9a-f:.]++\]|[a-z0-9._-]++)(?::([0-9]{0,5}))?+(?=[/?#]|\Z)",
     re.IGNORECASE | re.ASCII,  # without ASCII, the Kelvin sign is a k
 )
+WEB: Final = ("http://", "https://")
+"""Prefixes of the addresses that a client may be redirected to."""
 DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _PORT: Final = compiled(r"(?::[0-9]{0,5})?")
 _FUTURE_ADDRESS: Final = compiled(r"v[0-9A-Fa-f]++\.[!$&-.0-;=A-Z_a-z~]++", re.IGNORECASE)

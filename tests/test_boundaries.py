@@ -53,7 +53,7 @@ from timegate.cache.store import MemoryStore
 from timegate.conformance.facts import Facts
 from timegate.conformance.report import UNFORESEEN_CHECKS, judged
 from timegate.conformance.run import check_subject
-from timegate.conformance.session import RecordedExchange, Session
+from timegate.conformance.session import RecordedExchange, Session, Wanted
 from timegate.conformance.subject import Subject
 from timegate.endpoints.wayback import Availabilities
 from timegate.extract.run import Extracted, Extraction
@@ -262,7 +262,10 @@ async def a_check(_: Path) -> None:
 
 async def a_checked_page(_: Path) -> None:
     class Asking(Session):
-        async def get(self, request: Request, repeat: int = 0) -> RecordedExchange:
+        async def get(
+            self, request: Request, repeat: int = 0, *, wanted: Wanted = "lists"
+        ) -> RecordedExchange:
+            assert wanted
             return cast("RecordedExchange", surprise(request, repeat))
 
     subject = Subject("a", "A", "timegate", "http://a.example/", (PAGE,))

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Final, Self
 import msgspec
 
 from archives.adapters import adapter_for
+from archives.adapters.warc import WarcArchive
 from archives.addresses import AddressPolicy, OwnAddress, RefusedAddress
 from archives.listing import filled
 from archives.model import ArchiveEntry, Memento
@@ -35,15 +36,21 @@ from archives.source import Fetcher, Source
 from archives.warc_index.collection import Collection
 from timegate.access.blocklist import Blocklist
 from timegate.cache import AnswerCache, OpenStores, Store
+from timegate.cdx import RangeLists
 from timegate.collections.opening import (
     LocalCollections,
     open_collections,
     with_replay_addresses,
 )
 from timegate.config import BadConfig, Config, is_public
+from timegate.content.reading import TextReader
 from timegate.core import Core
 from timegate.demo import DelayedSource
+from timegate.extract.archived_files import ArchivedFiles
+from timegate.extract.content_looks import ContentLooks
+from timegate.extract.copy_texts import CopyTexts
 from timegate.extract.page_parts import PageParts
+from timegate.extract.quote_search import QuoteSearch
 from timegate.following.change_file import BadChangeFile, ChangeFile
 from timegate.following.follower import Follower
 from timegate.observability.canaries import open_canaries
@@ -460,6 +467,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             replay_address=verifier.at_replay_address,
             repeated=state.metrics.repeated,
         ) as coalescer,
+        TextReader() as reader,
     ):
         selections = Selections(verifier, _addresses(config.registry))
         state.metrics.watch_archives(
@@ -482,6 +490,13 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
         lists = ArchiveLists(sources, cache, containment, public=public)
         page_parts = PageParts(resolver, lists, parts.fetchers, config.registry, containment)
         resolver.whole_pages = page_parts
+        resolver.contents = ContentLooks(
+            resolver, lists, parts.fetchers, config.registry, containment, reader
+        )
+        files = ArchivedFiles(parts.fetchers, config.registry, containment)
+        texts = CopyTexts(files, reader, config.registry)
+        quotes = QuoteSearch(resolver, texts)
+        resolver.quotes = quotes
         yield Core(
             config=config,
             base_url=parts.base_url,
@@ -490,9 +505,12 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             planner=planner,
             sources=sources,
             lists=lists,
+            ranges=_ranges(parts, lists, blocklist, containment, public),
             answers=cache,
             neighbours=Neighbours(contained, cache, parts.own),
             parts_of=page_parts.of,
+            texts=texts,
+            quotes=quotes,
             deadlines=deadlines,
             fetchers=parts.fetchers,
             local=parts.local,
@@ -528,6 +546,28 @@ def _addresses(registry: Registry) -> AddressOf:
         return raw_address(memento, entry) or memento.uri
 
     return address_of
+
+
+def _ranges(
+    parts: _Parts,
+    lists: ArchiveLists,
+    blocklist: Blocklist,
+    containment: Containment,
+    public: frozenset[str],
+) -> RangeLists:
+    """Return the lists of captures of many URLs."""
+    local = parts.local.sources.items()
+    return RangeLists(
+        {entry.id: entry for entry in parts.config.askable},
+        parts.policy,
+        _NOW,
+        parts.remote.within,
+        {name: source for name, source in local if isinstance(source, WarcArchive)},
+        blocklist.holds if blocklist else lambda _: False,
+        containment,
+        public,
+        lists.slots,
+    )
 
 
 def _sources(parts: _Parts) -> ArchiveSources:

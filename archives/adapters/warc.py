@@ -8,6 +8,7 @@ from contextlib import aclosing
 from typing import Final
 
 from archives.listing import filled
+from archives.listing.ranges import RangeBatch, UrlRange
 from archives.model import ArchiveEntry, Closest, Memento, Relation
 from archives.moment import Moment
 from archives.source import WantedCaptures
@@ -44,6 +45,16 @@ class WarcArchive:
             async for rows in batches:
                 yield [self._memento(row) for row in rows]
 
+    async def captures_in(
+        self, wanted: UrlRange, start: str = ""
+    ) -> AsyncGenerator[RangeBatch, None]:
+        """List the captures of a range of URLs, from the key *start* on."""
+        lower, upper = wanted.keys
+        between = self._collection.captures_between(max(lower, start), upper)
+        async with aclosing(between) as batches:
+            async for rows in batches:
+                yield RangeBatch([row.surt for row in rows], [self._memento(r) for r in rows])
+
     def _closest(self, rows: Sequence[IndexRow]) -> Closest:
         found, *around = map(self._memento, rows)
         return Closest(found, "cdx", (), _neighbours(found, around))
@@ -60,6 +71,7 @@ class WarcArchive:
             mime,
             row.digest,
             is_asserted(row.name),
+            row.length or None,
         )
 
 

@@ -29,7 +29,9 @@ from archives.moment import stamp_from_digits
 
 # The first six are the same in CDX of 6, 7, 9 and 11 fields (IA, OpenWayback, OutbackCDX).
 FIELDS: Final = ("urlkey", "timestamp", "original", "mimetype", "statuscode", "digest")
-_CDXJ: Final = re.compile(r"(?:[^ ]++ )?([0-9]{4,23}) (\{.*+)")
+_LENGTHS: Final = {7: 6, 11: 8}
+"""Where the length stands in lines of so many fields; those of 9 have none."""
+_CDXJ: Final = re.compile(r"(?:([^ ]++) )?([0-9]{4,23}) (\{.*+)")
 _HEADERS: Final = ("!", "@", " CDX ")
 _BOM: Final = "\xef\xbb\xbf"
 
@@ -93,11 +95,14 @@ class CdxLines(ListDecoder):
             self._no_captures += 1
             return []
         if match := _CDXJ.fullmatch(line):
-            return [self._capture(match[1], text_fields(json_value(match[2])))]
+            fields = text_fields(json_value(match[3]))
+            return [self._capture(match[2], {"urlkey": match[1] or "", **fields})]
         values = plain(line).split(" ")
         if len(values) < len(self._fields):
             raise UnreadableItem("fields are missing")
         fields = dict(zip(self._fields, values, strict=False))
+        if self._fields is FIELDS and len(values) in _LENGTHS:
+            fields["length"] = values[_LENGTHS[len(values)]]
         return [self._capture(fields.get("timestamp", ""), fields)]
 
     def _capture(self, digits: str, fields: Mapping[str, str]) -> Row:

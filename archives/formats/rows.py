@@ -27,6 +27,10 @@ class Row(NamedTuple):
     status: int | None = None
     mime: str | None = None
     digest: str | None = None
+    length: int | None = None
+    """Octets of the record, as CDX servers count them: compressed."""
+    urlkey: str | None = None
+    """The key under which a CDX server files it."""
 
 
 class AlikeRows(Sequence[Row]):
@@ -126,12 +130,24 @@ def row_from_fields(stamp: str, fields: Mapping[str, str]) -> Row:
         status_code(fields.get("statuscode") or fields.get("status") or ""),
         _stated(fields.get("mimetype") or fields.get("mime")),
         _stated(fields.get("digest")),
+        _octets(fields.get("length", "")),
+        fields.get("urlkey"),
     )
 
 
 def status_code(text: str) -> int | None:
     """Return the three digits of *text* as a number; None for ``-`` and other text."""
     return int(text) if len(text) == 3 and text.isascii() and text.isdecimal() else None
+
+
+_LONGEST_LENGTH: Final = 15
+"""Digits of a length; a record of a petabyte is none."""
+
+
+def _octets(text: str) -> int | None:
+    """Return a length; None for ``-``, and for 0, which means that it is not known."""
+    is_number = text.isascii() and text.isdecimal() and len(text) <= _LONGEST_LENGTH
+    return int(text) or None if is_number else None
 
 
 def _stated(text: str | None) -> str | None:

@@ -149,7 +149,7 @@ class LinkTimeMap(ListDecoder):
                     stamp = f"{DAYS[day or late]}{h or late_h}{m or late_m}{s or late_s}"
                     if not uri.startswith(usable):
                         uri = self._absolute(plain(uri))
-                    rows.append(_new(Row, (stamp, uri, None, None, None, None)))
+                    rows.append(_new(Row, (stamp, uri, None, None, None, None, None, None)))
                 except UnreadableItem:
                     self.skipped += 1
             elif not damaged:
@@ -302,10 +302,10 @@ def _usual_rows(text: str, start: int, end: int) -> list[Row] | None:
     found = _USUAL.findall(text, start, end)
     if len(found) != lines:
         return None
-    days, new, row = DAYS, _new, Row
+    days, new, row, nothing = DAYS, _new, Row, (None,) * 6
     try:
         return [
-            new(row, (f"{days[day]}{hour}{minute}{second}", uri, None, None, None, None))
+            new(row, (f"{days[day]}{hour}{minute}{second}", uri, *nothing))
             for uri, day, hour, minute, second in found
         ]
     except UnreadableItem:

@@ -13,13 +13,14 @@ from archives.addresses import ArchiveAddresses, RefusedAddress, downgrades
 from archives.columns import CaptureColumns, Details
 from archives.diagnostics import Malformed
 from archives.errors import Gated, Misbehaved, Refused
-from archives.evidence import WEB, address_of, plausible
-from archives.formats import HTML_PAGE, decoder_for
+from archives.evidence import address_of, plausible
+from archives.formats.decoding import HTML_PAGE, decoder_for
 from archives.formats.linkformat import resolved
 from archives.formats.rows import AlikeRows, ListDecoder, Row, TimeMapPage
 from archives.model import ArchiveEntry, Memento
 from archives.negotiation import ABSENT, MOST_HOPS, REDIRECTS, REJECTED
 from archives.source import Fetcher, Reply, Request
+from archives.uri import WEB
 
 _ENOUGH_TO_DETECT: Final = 512
 _LINE_END: Final = 2
@@ -54,6 +55,8 @@ class Document:
         self._ends: tuple[Memento, Memento] | None = None
         self.listed = 0
         self._dropped = 0
+        self.urlkeys: Sequence[str] = ()
+        """The keys of the captures in the last batch, if a CDX server lists them."""
         self.foreign: RefusedAddress | None = None
         """An address in the list that is not the archive's."""
 
@@ -175,8 +178,11 @@ class Document:
 
     def _any_captures(self, rows: Sequence[Row]) -> CaptureColumns:
         query = self._query
-        captures = [capture_of(row, query.entry, query.original, query.now) for row in rows]
-        captures = [capture for capture in captures if _is_plausible(capture, query.now)]
+        found = [(row, capture_of(row, query.entry, query.original, query.now)) for row in rows]
+        found = [(row, capture) for row, capture in found if _is_plausible(capture, query.now)]
+        captures = [capture for _, capture in found]
+        # Rows of a CDX server have no address of their own, so none of them is dropped below.
+        self.urlkeys = [row.urlkey or "" for row, _ in found]
         if any(row.uri for row in rows):
             captures = self._at_own_servers(captures)
         return CaptureColumns.of(captures)
@@ -239,7 +245,7 @@ def capture_of(row: Row, entry: ArchiveEntry, original: str, now: str) -> Mement
     captured = row.original or original
     if row.uri is None:
         uri = filled(entry.replay or "", row.stamp, captured)
-        return Memento(row.stamp, uri, captured, entry.id, *row[3:])
+        return _memento(row, row.stamp, uri, captured, entry.id)
     stamp = row.stamp
     if stamp not in row.uri or not row.uri.endswith(captured):
         address = address_of(row.uri)
@@ -249,7 +255,13 @@ def capture_of(row: Row, entry: ArchiveEntry, original: str, now: str) -> Mement
         # A TimeMap also lists captures of other spellings of the URL, visible in the address.
         if address is not None and row.original is None and address.original.startswith(WEB):
             captured = address.original
-    return Memento(stamp, row.uri, captured, entry.id, *row[3:])
+    return _memento(row, stamp, row.uri, captured, entry.id)
+
+
+def _memento(row: Row, stamp: str, uri: str, original: str, archive: str) -> Memento:
+    return Memento(
+        stamp, uri, original, archive, row.status, row.mime, row.digest, length=row.length
+    )
 
 
 def filled(template: str, stamp: str, uri: str, *, all_digits: bool = False) -> str:

@@ -53,6 +53,12 @@ class CaptureIndex(Protocol):
         """Yield every capture, or at least those *wanted*, in batches, oldest first."""
         ...
 
+    def captures_between(
+        self, lower: str, upper: str
+    ) -> AsyncGenerator[Sequence[IndexRow], None]:
+        """Yield the captures from SURT *lower* to before *upper*, in order of SURT and time."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class LocalFiles:

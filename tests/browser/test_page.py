@@ -1,6 +1,7 @@
 """The page in a real browser: by mouse and by keyboard, with scripts and without."""
 
 from typing import Literal
+from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
@@ -233,6 +234,16 @@ PLACES = {
     "archives": "/archives",
     "archive": "/archives/internet-archive",
     "problem": "/resolve/duri:2016-13:http://example.org/",
+    "doubt": f"/?q={quote(f'Ann was born on 5 June 2005. {PAGE}')}",
+    "several": f"/?q={quote(f'{PAGE} and {NEWS}')}",
+    "opaque": "/?q=https://perma.cc/T6ME-YA37",
+    "no link": "/?q=hello%20world",
+    "about": "/about",
+    "documents": "/docs",
+    "document": "/docs/http",
+    "api": "/docs/api",
+    "collections": "/collections",
+    "cite": f"/cite?id={quote(EXACT)}",
 }
 SIZES = {"wide": 1100, "phone": 390}
 

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from tests.end_to_end import pywb as held
 from tests.end_to_end.pywb import Pywb
 from tests.end_to_end.server import running_timegate
+from tests.end_to_end.test_store import a_store, persist
 from tests.timegate.conformance.archive import PAGE, ArchiveOptions, running
 from timegate.cli.check import check_command
 
@@ -38,22 +39,30 @@ def found(url: str, *samples: str) -> tuple[int, set[str]]:
 
 
 @pytest.mark.parametrize(
-    ("mode", "besides"),
+    ("mode", "besides", "code"),
     [
-        ("plain_pywb", set()),
-        ("exact_pywb", {"redirect-is-a-302"}),
-        ("framed_pywb", {"timegate-leads-to-a-memento", "a-made-up-time-is-not-confirmed"}),
+        ("plain_pywb", set(), 0),
+        ("exact_pywb", {"redirect-is-a-302"}, 0),
+        ("framed_pywb", {"timegate-leads-to-a-memento", "a-made-up-time-is-not-confirmed"}, 1),
     ],
 )
 def test_known_violations_of_pywb_are_found(
-    mode: str, besides: set[str], request: pytest.FixtureRequest
+    mode: str, besides: set[str], code: int, request: pytest.FixtureRequest
 ) -> None:
     pywb: Pywb = request.getfixturevalue(mode)
 
-    code, wrong = found(pywb.url, held.OFTEN)
+    ended, wrong = found(pywb.url, held.OFTEN)
 
     assert wrong == KNOWN_OF_PYWB | besides
-    assert code == 1
+    assert ended == code
+
+
+def test_checking_pywb_takes_at_most_forty_requests(plain_pywb: Pywb) -> None:
+    words = [plain_pywb.url, "--sample", held.OFTEN, "--json", "--profile", "rfc-strict"]
+    result = CliRunner().invoke(check_command, words)
+
+    assert json.loads(result.stdout)["archives"][0]["requests"] <= 40
+    assert result.exit_code == 1
 
 
 def test_pywb_keeps_archived_errors_apart(plain_pywb: Pywb) -> None:
@@ -68,6 +77,19 @@ def test_our_own_server_has_no_violations(plain_pywb: Pywb, tmp_path: Path) -> N
 
     assert wrong == set()
     assert code == 0
+
+
+def test_our_own_store_is_a_resource_that_is_its_own_timegate(tmp_path: Path) -> None:
+    with a_store(tmp_path) as server:
+        own = f"{server.url}/store/notes/resource"
+        for year in (2018, 2019, 2020):
+            persist(own, f"state of {year}", f"Timegate-Datetime: {year}-01-01T00:00:00Z")
+        result = CliRunner().invoke(check_command, [own, "--json", "--profile", "practice"])
+
+    [report] = json.loads(result.stdout)["archives"]
+    assert (report["kind"], report["patterns"]) == ("original", ["1.1"])
+    assert {r["check"]: r["why"] for r in report["results"] if r["verdict"] == "fail"} == {}
+    assert result.exit_code == 0, result.stderr
 
 
 def test_a_killed_run_loses_no_recorded_exchange(tmp_path: Path) -> None:
@@ -92,5 +114,6 @@ def test_a_killed_run_loses_no_recorded_exchange(tmp_path: Path) -> None:
     again = CliRunner().invoke(check_command, ["--replay", str(folder), "--json"])
 
     assert len(tape.read_bytes().splitlines()) >= asked - 1
-    assert again.exit_code in (0, 4)
+    # Most requirements may be unknown, which is a failure.
+    assert again.exit_code in (0, 1, 4)
     assert json.loads(again.stdout)["archives"][0]["counts"]["pass"] > 0

@@ -14,7 +14,7 @@ from archives.adapters import ADAPTERS
 from archives.addresses import WITHOUT_SERVER
 from archives.diagnostics import Diagnosis, Malformed
 from archives.errors import ArchiveError
-from archives.formats import decoder_for
+from archives.formats.decoding import decoder_for
 from archives.formats.httpdate import read_http_date, read_instant
 from archives.formats.linkformat import parse_header
 from archives.formats.ukvs import read_frequency
@@ -124,7 +124,7 @@ def _document(octets: bytes) -> None:
 def _cdx_query(octets: bytes) -> None:
     parameters = parameters_in(_text(octets))
     for dialect in ("wayback", "pywb"):
-        query_from(parameters, dialect, ranges=True)
+        query_from(parameters, dialect)
 
 
 def _preferences(octets: bytes) -> None:

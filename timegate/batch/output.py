@@ -198,6 +198,8 @@ class NewLinks(NamedTuple):
     without: int
     added: int
     undated: int
+    unlike: int = 0
+    """Those with a copy that is not as requested: it is not added."""
 
     @property
     def words(self) -> str:
@@ -206,8 +208,12 @@ class NewLinks(NamedTuple):
             return ""
         added = "none" if not self.added else str(self.added)
         undated = f"; {self.undated} had no date, which --at gives" if self.undated else ""
+        unlike = (
+            f"; {self.unlike} have only a copy that is not as requested" if self.unlike else ""
+        )
+        unlike = unlike.replace("; 1 have", "; 1 has")
         words = f"{counted(self.without, 'reference')} had no archive link: {added} got one"
-        return f"{words}{undated}"
+        return f"{words}{undated}{unlike}"
 
 
 def new_links(
@@ -217,12 +223,17 @@ def new_links(
 ) -> NewLinks:
     """Count the references of *document* for which there is room for a new archive link."""
     room = [place for place in places if place.before_link]
-    results = ((place, result_of(place.item.position)) for place in room)
+    results = [(place, result_of(place.item.position)) for place in room]
     added = sum(
         1 for place, result in results if result and any(_changes(document, place, result))
     )
     undated = sum(1 for place in room if place.after and not place.item.dates)
-    return NewLinks(len(room), added, undated)
+    unlike = sum(
+        1
+        for place, result in results
+        if place.item.dates and result and result.memento and result.code
+    )
+    return NewLinks(len(room), added, undated, unlike)
 
 
 def _changes(document: str, place: ReferencePlace, result: ItemResult) -> Iterator[Edit]:

@@ -9,6 +9,7 @@ from typing import BinaryIO, Final
 
 from archives.diagnostics import Malformed
 from archives.moment import Moment
+from archives.regex_compat import compiled
 from archives.registry import Registry
 from timegate.identifiers import parse
 from timegate.references.formats import (
@@ -31,6 +32,8 @@ from timegate.text.times import read_time
 from timegate.text.written_dates import whole_date
 
 _BUFFER: Final = 1 << 16
+_ZONE: Final = compiled(r"^[0-9]++$|T[0-9]{2}|(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})$")
+"""A notation with a time zone, or one that is always in UTC."""
 MOST_OCTETS: Final = 64 * 1024 * 1024
 _OFFICE: Final = ("docx", "pdf")
 _PLAIN_DOCUMENTS: Final = ("markdown", "rst", "latex", "text", "html")
@@ -214,12 +217,15 @@ def _is_ambiguous(text: str) -> bool:
 
 
 def _is_time(text: str) -> bool:
-    """Whether *text* is a time; a year of two digits would be a guess."""
+    """Whether *text* is a time; a year of two digits, or a time zone, would be a guess."""
     try:
         at = read_time(text)
     except ValueError:
         return False
-    return at is None or at.digits[:4] in text
+    if at is None:
+        return True
+    is_zoned = len(at.digits) <= len("20101105") or _ZONE.search(text) is not None
+    return is_zoned and at.digits[:4] in text
 
 
 def _beginning(stream: BinaryIO) -> bytes:

@@ -219,8 +219,8 @@ def _compact(neighbour: Memento, memento: Memento) -> _Compact:
 
 def _bare(memento: Memento) -> Memento:
     """Return *memento* without its archive. `_replace` takes five times as long."""
-    stamp, uri, original, _, status, mime, digest, asserted = memento
-    return Memento(stamp, uri, original, "", status, mime, digest, asserted)
+    stamp, uri, original, _, status, mime, digest, asserted, length = memento
+    return Memento(stamp, uri, original, "", status, mime, digest, asserted, length)
 
 
 def _beside(memento: Memento, stamp: str) -> Memento:
@@ -272,7 +272,7 @@ def _unpacked(packed: _Outcome | None, archive: str) -> Closest | None:
 def _checked(memento: Memento, archive: str) -> Memento:
     if memento.archive:
         raise CorruptEntry("a capture of another archive")
-    stamp, uri, original, _, status, mime, digest, asserted = memento
-    memento = Memento(stamp, uri, original, archive, status, mime, digest, asserted)
+    stamp, uri, original, _, status, mime, digest, asserted, length = memento
+    memento = Memento(stamp, uri, original, archive, status, mime, digest, asserted, length)
     check_memento(memento, archive)
     return memento

@@ -20,6 +20,8 @@ from timegate.cdx.query import (
     parameters_in,
     query_from,
 )
+from timegate.cdx.range_lists import RangeLists
+from timegate.cdx.ranges import RangeMerge
 from timegate.cdx.selection import Selection
 
 __all__ = [
@@ -33,6 +35,8 @@ __all__ = [
     "FiledCapture",
     "Parameters",
     "PywbObjects",
+    "RangeLists",
+    "RangeMerge",
     "Selection",
     "WaybackArray",
     "WaybackLines",

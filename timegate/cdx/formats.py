@@ -35,7 +35,10 @@ FILED_FIELDS: Final = (*PYWB[:6], "length", "offset", "filename")
 
 
 class FiledCapture(NamedTuple):
-    """A capture in one of our own files: a `Memento` and the location of its record."""
+    """A capture with its key: a `Memento`, and the location of its record where it is known.
+
+    The counters are those of the Wayback Machine's CDX server.
+    """
 
     stamp: str
     uri: str
@@ -47,8 +50,21 @@ class FiledCapture(NamedTuple):
     urlkey: str
     length: int
     """Octets of the record; 0 if not known, as in the CDX files of wget."""
-    offset: int
-    filename: str
+    offset: int | None = None
+    """None if the record is not in a file of ours."""
+    filename: str = ""
+    dupecount: int = 0
+    """Rows before it, in the same list, of the same URL with the same digest."""
+    skipcount: int = 0
+    """Captures after it that were left out, up to the next row."""
+    endtimestamp: str = ""
+    """The time of the last of these; empty if there is none."""
+
+    @classmethod
+    def of(cls, capture: Memento, urlkey: str | None = None) -> "FiledCapture":
+        """Return *capture* with its key."""
+        key = _key(capture.original) if urlkey is None else urlkey
+        return cls(*capture[:7], key, capture.length or 0)
 
     @property
     def memento(self) -> Memento:
@@ -105,16 +121,30 @@ def _memento(capture: Capture) -> str:
 
 def _length(capture: Described) -> str:
     """Return the length. pywb reads nothing if it is 0, and up to the end if it is ``-``."""
-    known = isinstance(capture, FiledCapture) and capture.length
-    return str(known) if known else UNKNOWN
+    return str(capture.length) if capture.length else UNKNOWN
 
 
 def _offset(capture: Described) -> str:
-    return str(capture.offset) if isinstance(capture, FiledCapture) else UNKNOWN
+    offset = capture.offset if isinstance(capture, FiledCapture) else None
+    return UNKNOWN if offset is None else str(offset)
 
 
 def _filename(capture: Described) -> str:
-    return _plain(capture.filename) if isinstance(capture, FiledCapture) else UNKNOWN
+    name = capture.filename if isinstance(capture, FiledCapture) else ""
+    return _plain(name) if name else UNKNOWN
+
+
+def _dupecount(capture: Described) -> str:
+    return str(capture.dupecount) if isinstance(capture, FiledCapture) else "0"
+
+
+def _skipcount(capture: Described) -> str:
+    return str(capture.skipcount) if isinstance(capture, FiledCapture) else "0"
+
+
+def _endtimestamp(capture: Described) -> str:
+    stamp = capture.endtimestamp if isinstance(capture, FiledCapture) else ""
+    return _second(stamp) if stamp else UNKNOWN
 
 
 def _nothing(_: Described) -> str:
@@ -131,10 +161,14 @@ _DESCRIBED: Final[Mapping[str, Callable[[Described], str]]] = {
     "status": _status,
     "digest": _digest,
     "source": _archive,
-    # Only known for our own files.
     "length": _length,
+    # Only known for our own files.
     "offset": _offset,
     "filename": _filename,
+    # Counters of the list.
+    "dupecount": _dupecount,
+    "skipcount": _skipcount,
+    "endtimestamp": _endtimestamp,
     **dict.fromkeys(("redirect", "robotflags"), _nothing),
 }
 _OWN: Final[Mapping[str, Callable[[Capture], str]]] = {
@@ -150,7 +184,9 @@ STATED_FIELDS: Final = frozenset(
     {"urlkey", "timestamp", "original", "url", "source", "memento", URL_M}
 )
 """Fields that every capture has."""
-INDEXED_FIELDS: Final = frozenset({"mimetype", "mime", "statuscode", "status", "digest"})
+INDEXED_FIELDS: Final = frozenset(
+    {"mimetype", "mime", "statuscode", "status", "digest", "length", "dupecount"}
+)
 """Fields that a CDX server states and a TimeMap does not."""
 
 

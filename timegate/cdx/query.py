@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 from urllib.parse import unquote
 
+import msgspec
+
 from archives.diagnostics import Diagnosis, Malformed
 from archives.moment import Moment
 from archives.replay_links.fields import Stamp, stamp_moment
@@ -33,6 +35,15 @@ MOST_HELD: Final = 25_000
 _MOST_PARAMETERS: Final = 60
 _MOST_FILTERS: Final = 8
 _LONGEST_NUMBER: Final = 9
+BLOCK_ROWS: Final = 3_000
+"""Rows of a block, in which ``pageSize`` counts (wayback-cdx-server, README)."""
+_LONGEST_KEY: Final = 2_000
+_COUNTERS: Final = {
+    "showDupeCount": "dupecount",
+    "showSkipCount": "skipcount",
+    "lastSkipTimestamp": "endtimestamp",
+}
+_decode_resume: Final = msgspec.json.Decoder(tuple[str, str, str, dict[str, str]]).decode
 _TRUE: Final = ("true", "1", "yes", "on")
 
 Dialect = Literal["wayback", "pywb"]
@@ -52,6 +63,22 @@ class Position(NamedTuple):
 
     stamp: str
     uri: str
+
+
+class RangePosition(NamedTuple):
+    """A position in the order of captures of a range of URLs: after this one."""
+
+    urlkey: str
+    stamp: str
+    uri: str
+
+
+class RangeResume(NamedTuple):
+    """Where the list of a range continues."""
+
+    position: RangePosition
+    keys: Mapping[str, str]
+    """Resume keys that archives gave out before that position."""
 
 
 class Filter(NamedTuple):
@@ -109,6 +136,17 @@ class CdxQuery:
     counts_pages: bool = False
     match: Match = "exact"
     """Which URLs: this one, all with this prefix, on this host, or in this domain."""
+    resume: RangeResume | None = None
+    """Where the list of a range of URLs continues."""
+    page_rows: int = MOST_ROWS
+    """Rows of one page."""
+    counters: tuple[str, ...] = ()
+    """Columns that count: ``dupecount``, ``skipcount``, ``endtimestamp``."""
+
+    @property
+    def is_range(self) -> bool:
+        """Whether it is about many URLs."""
+        return self.match != "exact"
 
     @property
     def holds(self) -> bool:
@@ -135,10 +173,16 @@ class CdxQuery:
 
     @property
     def needs_index(self) -> bool:
-        """Whether it names a field that CDX servers state and TimeMaps do not."""
+        """Whether it has a field that CDX servers state and TimeMaps do not.
+
+        The default fields of every output have some.
+        """
+        if not self.fields:
+            return True
         filtered = (each.name for each in self.filters)
         collapsed = (each.field for each in self.collapses)
-        return not INDEXED_FIELDS.isdisjoint((*self.fields, *filtered, *collapsed))
+        named = (*self.fields, *filtered, *collapsed, *self.counters)
+        return not INDEXED_FIELDS.isdisjoint(named)
 
 
 def parameters_in(rest: str) -> dict[str, list[str]]:
@@ -156,20 +200,25 @@ def parameters_in(rest: str) -> dict[str, list[str]]:
     return found
 
 
-def query_from(parameters: Parameters, dialect: Dialect, *, ranges: bool = False) -> CdxQuery:
-    """Return the query in *parameters*; with *ranges*, of many URLs. Raises BadPreference."""
-    url, match = _target(parameters, ranges=ranges)
+def query_from(parameters: Parameters, dialect: Dialect) -> CdxQuery:
+    """Return the query in *parameters*. Raises BadPreference."""
+    url, match = _target(parameters)
     order, near = _order(parameters)
     limit = _number(parameters, "limit", signed=True)
     offset = _number(parameters, "offset")
-    after = _after(parameters)
+    after, resume = (
+        (None, _resume(parameters)) if match != "exact" else (_after(parameters), None)
+    )
     holds = order != "oldest" or limit < 0
-    if holds and (after is not None or abs(limit) + offset > MOST_HELD):
+    if holds and (after or resume or abs(limit) + offset > MOST_HELD):
         allowed = f"at most {MOST_HELD} with offset, and without resumeKey, unless oldest first"
         raise BadPreference("limit", allowed)
-    if match != "exact" and after is not None:
-        raise BadPreference("resumeKey", "used with one URL only, not with a range of them")
-    most = MOST_HELD - offset if holds else MOST_ROWS
+    page, page_rows = _number(parameters, "page"), _page_rows(parameters)
+    if match != "exact" and page:
+        offset += page * page_rows
+    most = MOST_HELD - offset if holds else page_rows
+    if most <= 0:
+        raise BadPreference("page", f"0, unless oldest first: at most {MOST_HELD} rows")
     return CdxQuery(
         url=url,
         match=match,
@@ -186,8 +235,11 @@ def query_from(parameters: Parameters, dialect: Dialect, *, ranges: bool = False
         offset=offset,
         after=after,
         resumable=_flag(parameters, "showResumeKey"),
-        page=_number(parameters, "page"),
+        resume=resume,
+        page=page,
+        page_rows=page_rows,
         counts_pages=_flag(parameters, "showNumPages"),
+        counters=tuple(name for flag, name in _COUNTERS.items() if _flag(parameters, flag)),
     )
 
 
@@ -197,6 +249,34 @@ def resume_key(last: Capture) -> str:
     It is opaque and never part of a row: clients look for its first occurrence in the text.
     """
     return base64.urlsafe_b64encode(f"{last.stamp} {last.uri}".encode()).decode().rstrip("=")
+
+
+def range_resume_key(last: RangePosition, keys: Mapping[str, str]) -> str:
+    """Return the key with which a client continues after *last* in a range of URLs."""
+    text = msgspec.json.encode([*last, dict(keys)])
+    return base64.urlsafe_b64encode(text).decode().rstrip("=")
+
+
+def _resume(parameters: Parameters) -> RangeResume | None:
+    key = _first(parameters, "resumeKey")
+    if not key:
+        return None
+    try:
+        octets = base64.b64decode(key + "=" * (-len(key) % 4), altchars=b"-_", validate=True)
+        urlkey, stamp, uri, keys = _decode_resume(octets)
+    except (binascii.Error, ValueError, msgspec.MsgspecError):
+        stamp = uri = urlkey = ""
+        keys = {}
+    is_stamp = stamp.isascii() and stamp.isdecimal()
+    if not (is_stamp and uri and urlkey) or any(len(k) > _LONGEST_KEY for k in keys.values()):
+        raise BadPreference("resumeKey", "a key from the end of an earlier answer")
+    return RangeResume(RangePosition(urlkey, stamp, uri), keys)
+
+
+def _page_rows(parameters: Parameters) -> int:
+    """Return the rows of a page; ``pageSize`` counts blocks, as there."""
+    blocks = _number(parameters, "pageSize")
+    return min(blocks * BLOCK_ROWS, MOST_ROWS) if blocks else MOST_ROWS
 
 
 def _after(parameters: Parameters) -> Position | None:
@@ -225,18 +305,18 @@ def _many(parameters: Parameters, name: str) -> Sequence[str]:
     return values
 
 
-def _target(parameters: Parameters, *, ranges: bool) -> tuple[str, Match]:
+def _target(parameters: Parameters) -> tuple[str, Match]:
     url, kind = _first(parameters, "url"), _first(parameters, "matchType")
     if not url:
         raise BadPreference("url", "given: the percent-encoded URL of the captures")
-    if not kind and url.startswith("*."):
-        kind, url = "domain", url[2:]
+    scheme, separator, rest = url.rpartition("://")
+    if not kind and rest.startswith("*."):
+        kind, url = "domain", f"{scheme}{separator}{rest[2:]}".removesuffix("*")
     elif not kind and url.endswith("*"):
         kind, url = "prefix", url[:-1]
     match = _MATCHES.get(kind or "exact")
-    if match is None or (match != "exact" and not ranges):
-        only = "exact: archives are queried for one URL at a time"
-        raise BadPreference("matchType", ", ".join(_MATCHES) if ranges else only)
+    if match is None or not url:
+        raise BadPreference("matchType", ", ".join(_MATCHES))
     return url, match
 
 

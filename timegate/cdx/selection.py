@@ -8,7 +8,7 @@ as without a limit.
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
 from operator import itemgetter
 from typing import Final
@@ -18,7 +18,14 @@ from archives.model import Memento
 from archives.moment import Moment, second_of
 from archives.nearest import Remoteness, remoteness
 from timegate.cdx.formats import FIELDS, Capture, FiledCapture
-from timegate.cdx.query import CdxQuery, Collapse, is_unknown, resume_key
+from timegate.cdx.query import (
+    CdxQuery,
+    Collapse,
+    RangePosition,
+    is_unknown,
+    range_resume_key,
+    resume_key,
+)
 
 _distance: Final = itemgetter(0)
 
@@ -26,8 +33,15 @@ _distance: Final = itemgetter(0)
 class Selection:
     """Call `take` with captures as they arrive until *done* is set, then `rest` once."""
 
-    def __init__(self, query: CdxQuery) -> None:
+    def __init__(
+        self,
+        query: CdxQuery,
+        keys: Callable[[FiledCapture], Mapping[str, str]] = lambda _: {},
+    ) -> None:
+        """*keys* returns the resume keys of archives before a capture of a range."""
         self._query = query
+        self._keys = keys
+        self._counters = _Counters(query) if query.counters else None
         # A range of URLs comes URL by URL, each in chronological order.
         self._in_order = query.match == "exact"
         self._collapsers = [_Collapser(collapse) for collapse in query.collapses]
@@ -46,7 +60,10 @@ class Selection:
 
     def take(self, captures: Sequence[Capture]) -> Sequence[Capture]:
         """Return the rows that can be sent now."""
-        wanted = self._not_skipped(self._wanted(captures))
+        chosen = self._wanted(captures)
+        if self._counters is not None:
+            chosen = self._counters.counted(captures, chosen)
+        wanted = self._not_skipped(chosen)
         if self._held is None:
             return self._limited(wanted)
         self._held.add(wanted)
@@ -55,7 +72,11 @@ class Selection:
 
     def rest(self) -> Sequence[Capture]:
         """Return the rows that could not be sent before the end."""
-        return () if self._held is None else self._held.rows()
+        last = () if self._counters is None else self._counters.last()
+        if self._held is None:
+            return self._limited(self._not_skipped(last)) if last and not self.done else ()
+        self._held.add(self._not_skipped(last))
+        return self._held.rows()
 
     def _wanted(self, captures: Sequence[Capture]) -> Sequence[Capture]:
         captures = self._in_time(captures)
@@ -99,6 +120,9 @@ class Selection:
         skipped = max(offset - self._counted, 0)
         self._counted += len(captures)
         captures = captures[skipped:] if skipped else captures
+        if query.resume is not None:
+            after = query.resume.position
+            return [c for c in captures if _position(c) > after]
         if query.after is None or not captures:
             return captures
         first = bisect_left(_stamps(captures), query.after.stamp)
@@ -114,11 +138,69 @@ class Selection:
         if len(sent) < len(captures):
             # One row more than the limit: the client can continue.
             if query.resumable and self._last is not None:
-                self.resume_key = resume_key(self._last)
+                self.resume_key = self._resume_key(self._last)
             self.done = True
         elif self._sent == query.limit and not query.resumable:
             self.done = True
         return sent
+
+    def _resume_key(self, last: Capture) -> str:
+        if isinstance(last, FiledCapture) and self._query.is_range:
+            return range_resume_key(_position(last), self._keys(last))
+        return resume_key(last)
+
+
+def _position(capture: Capture) -> RangePosition:
+    urlkey = capture.urlkey if isinstance(capture, FiledCapture) else ""
+    return RangePosition(urlkey, capture.stamp, capture.uri)
+
+
+class _Counters:
+    """Counts duplicates, and captures that are left out between two rows.
+
+    A row is held back until the next one, because captures after it may be left out.
+    """
+
+    def __init__(self, query: CdxQuery) -> None:
+        self._urlkey = ""
+        self._seen: dict[str, int] = {}
+        self._row: FiledCapture | None = None
+        self._holds_back = query.counters != ("dupecount",)
+
+    def counted(
+        self, captures: Sequence[Capture], chosen: Sequence[Capture]
+    ) -> Sequence[Capture]:
+        """Return *chosen*, some of *captures*, with their counts."""
+        rows: list[Capture] = []
+        remaining = iter(chosen)
+        following = next(remaining, None)
+        for capture in captures:
+            if following is not None and capture[:2] == following[:2]:
+                if self._row is not None:
+                    rows.append(self._row)
+                self._row = self._with_duplicates(following)
+                following = next(remaining, None)
+            elif self._row is not None:
+                count = self._row.skipcount + 1
+                self._row = self._row._replace(skipcount=count, endtimestamp=capture.stamp)
+        if not self._holds_back:
+            rows += self.last()
+        return rows
+
+    def last(self) -> Sequence[Capture]:
+        """Return the row that is held back."""
+        row, self._row = self._row, None
+        return () if row is None else (row,)
+
+    def _with_duplicates(self, capture: Capture) -> FiledCapture:
+        row = capture if isinstance(capture, FiledCapture) else FiledCapture.of(capture)
+        if row.urlkey != self._urlkey:
+            self._urlkey, self._seen = row.urlkey, {}
+        if row.digest is None:
+            return row
+        count = self._seen.get(row.digest, -1) + 1
+        self._seen[row.digest] = count
+        return row._replace(dupecount=count)
 
 
 def _stamps(captures: Sequence[Capture]) -> Sequence[str]:

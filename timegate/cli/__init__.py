@@ -41,6 +41,7 @@ COMMANDS: Final = {
     "cite": Listed("cite:cite_command", "Cite the copy behind an archive link."),
     "parts": Listed("parts:parts_command", "List what a page embeds, as PWIDs."),
     "timemap": Listed("timemap:timemap_command", "List all copies of a page, oldest first."),
+    "follow": Listed("follow:follow_command", "Report new copies of pages."),
     "closest": Listed("closest:closest_command", "Query one archive and show every exchange."),
     "archives": Listed("archives:archives_command", "List the known archives."),
     "check": Listed("check:check_command", "Test whether an archive follows the protocol."),

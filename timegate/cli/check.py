@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final, NoReturn, cast
 
@@ -21,15 +22,27 @@ from timegate.cli.output import echo, echo_lines, echo_text
 from timegate.cli.terminal import Terminal
 from timegate.config import Config
 from timegate.conformance.catalogue import VERDICTS, Verdict
+from timegate.conformance.exports import (
+    MOSTLY_UNKNOWN,
+    as_badge_json,
+    as_badge_svg,
+    as_junit,
+    as_sarif,
+)
 from timegate.conformance.gather import Recognised, as_declared, recognised
+from timegate.conformance.grading import (
+    PROFILES,
+    BadBaseline,
+    Grading,
+    Profile,
+    read_baseline,
+)
 from timegate.conformance.history import BadHistory, History
 from timegate.conformance.report import (
     CheckResult,
     Report,
     as_html,
     as_json,
-    as_junit,
-    exit_code,
     lines,
     printable,
     summary,
@@ -74,14 +87,38 @@ _WIDE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
+class CheckFiles:
+    """Files that the report is written to."""
+
+    junit: Path | None
+    sarif: Path | None
+    html: Path | None
+    badge: Path | None
+    history: Path | None
+    baseline: Path | None
+
+    def write(self, reports: Sequence[Report], now: str, grading: Grading) -> None:
+        """Write all files except the history. Raises OSError."""
+        if self.junit is not None:
+            self.junit.write_bytes(as_junit(reports, grading))
+        if self.sarif is not None:
+            self.sarif.write_text(as_sarif(reports, grading, version("timegate-proxy")))
+        if self.html is not None:
+            self.html.write_text(as_html(reports, now))
+        if self.badge is not None:
+            write = as_badge_json if self.badge.suffix == ".json" else as_badge_svg
+            self.badge.write_text(write(reports, grading))
+        if self.baseline is not None:
+            self.baseline.write_bytes(grading.baseline(reports))
+
+
+@dataclass(frozen=True, slots=True)
 class CheckOutput:
     """Where and how the report is written."""
 
     json: bool
-    junit: Path | None
-    html: Path | None
-    history: Path | None
-    strict: bool
+    files: CheckFiles
+    grading: Grading
     verbose: bool
 
 
@@ -112,21 +149,51 @@ class CheckProgress:
 
 def finish(reports: Sequence[Report], now: str, output: CheckOutput, *, live: bool) -> NoReturn:
     """Write the report in all requested formats, and exit; only a live run has history."""
-    code = exit_code(reports, strict=output.strict)
+    grading, files = output.grading, output.files
+    code = grading.exit_code(reports)
     try:
-        if output.history is not None and live:
-            History(output.history).add(reports, now)
+        if files.history is not None and live:
+            History(files.history).add(reports, now)
     except (BadHistory, OSError) as error:
         raise click.UsageError(f"--history: {error}") from error
-    if output.junit is not None:
-        output.junit.write_bytes(as_junit(reports, strict=output.strict))
-    if output.html is not None:
-        output.html.write_text(as_html(reports, now))
+    try:
+        files.write(reports, now, grading)
+    except OSError as error:
+        raise click.UsageError(f"the report cannot be written: {error}") from error
     if output.json:
-        echo_text(as_json(reports, now, code))
+        echo_text(as_json(reports, now, code, _graded(reports, grading)))
     else:
         _print(reports, verbose=output.verbose)
+    for line in conclusion(reports, grading):
+        echo(line, err=True)
     sys.exit(code)
+
+
+def _graded(reports: Sequence[Report], grading: Grading) -> dict[str, object]:
+    """Return the part of the JSON report that says what failed the run."""
+    return {
+        "profile": grading.profile,
+        "failed": [
+            {"archive": report.subject.id, "check": result.check.name}
+            for report in reports
+            for result in grading.red(report)
+        ],
+        "mostly_unknown": [r.subject.id for r in reports if r.is_mostly_unknown],
+        "repaired": grading.repaired(reports),
+    }
+
+
+def conclusion(reports: Sequence[Report], grading: Grading) -> Iterator[str]:
+    """Yield what fails the run, and what the baseline need not have any more."""
+    for report in reports:
+        red = dict.fromkeys(result.check.name for result in grading.red(report))
+        name = printable(report.subject.id)
+        if red:
+            yield f"{name} fails the profile {grading.profile}: {', '.join(red)}"
+        if report.is_mostly_unknown:
+            yield f"{name} fails: {MOSTLY_UNKNOWN}"
+    for check in grading.repaired(reports):
+        yield f"the baseline has {check}, which is not violated any more: remove it"
 
 
 def _print(reports: Sequence[Report], *, verbose: bool) -> None:
@@ -280,9 +347,22 @@ _FOLDER: Final = click.Path(file_okay=False, path_type=Path)
 @click.option("--kind", type=click.Choice(ROLES), help="What URL is; detected by default.")
 @click.option("--sample", "samples", multiple=True, metavar="URL", help="Page to test with.")
 @click.option("--also", multiple=True, metavar="URL", help="Another host that may be queried.")
-@click.option("--strict", is_flag=True, help="A violated SHOULD changes the exit code.")
+@click.option(
+    "--profile",
+    type=click.Choice([*PROFILES]),
+    default="rfc-must",
+    show_default=True,
+    help="What fails: a MUST; also a SHOULD; also common practice.",
+)
+@click.option("--strict", is_flag=True, help="The same as --profile rfc-strict.")
+@click.option(
+    "--baseline", type=_FILE, metavar="FILE", help="Known failures, which are allowed."
+)
+@click.option("--write-baseline", type=_FILE, metavar="FILE", help="Write the failures there.")
 @click.option("--json", is_flag=True, help="Print one JSON object.")
 @click.option("--junit", type=_FILE, metavar="FILE", help="Write a JUnit report.")
+@click.option("--sarif", type=_FILE, metavar="FILE", help="Write a SARIF report.")
+@click.option("--badge", type=_FILE, metavar="FILE", help="Write a badge: .svg, or .json.")
 @click.option("--html", type=_FILE, metavar="FILE", help="Write a page with all exchanges.")
 @click.option("--history", type=_FILE, metavar="FILE", help="Add the results to this file.")
 @click.option("--record", type=_FOLDER, metavar="DIR", help="Record all exchanges; resumable.")
@@ -300,9 +380,14 @@ def check_command(  # noqa: PLR0913 -- one parameter for each option
     kind: str | None,
     samples: tuple[str, ...],
     also: tuple[str, ...],
+    profile: Profile,
     strict: bool,
+    baseline: Path | None,
+    write_baseline: Path | None,
     json: bool,
     junit: Path | None,
+    sarif: Path | None,
+    badge: Path | None,
     html: Path | None,
     history: Path | None,
     record: Path | None,
@@ -321,11 +406,13 @@ def check_command(  # noqa: PLR0913 -- one parameter for each option
 
     \b
     Exit codes:
-      0  every MUST is met
-      1  some MUST is violated
-      4  unknown, because the archive did not answer
+      0  every MUST is met (see --profile)
+      1  some MUST is violated, or most could not be judged
+      4  some could not be judged, because the archive did not answer
     """
-    output = CheckOutput(json, junit, html, history, strict, verbose)
+    files = CheckFiles(junit, sarif, html, badge, history, write_baseline)
+    grading = _grading("rfc-strict" if strict and profile == "rfc-must" else profile, baseline)
+    output = CheckOutput(json, files, grading, verbose)
     if demo:
         if url or ids or everything or config or archives or replay:
             raise click.UsageError("--demo takes no URL, archive, configuration or recording")
@@ -348,6 +435,13 @@ def check_command(  # noqa: PLR0913 -- one parameter for each option
     live = _LiveRun(jobs, contact or "no contact given", settings.private)
     now, reports = _run(live, record)
     finish(reports, now, output, live=True)
+
+
+def _grading(profile: Profile, baseline: Path | None) -> Grading:
+    try:
+        return Grading(profile, () if baseline is None else read_baseline(baseline))
+    except BadBaseline as error:
+        raise click.UsageError(f"--baseline: {error}") from error
 
 
 def _check_demo(

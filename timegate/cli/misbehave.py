@@ -71,10 +71,11 @@ def _check_names(
 @click.option("--seed", type=int, help="Seed of --chance, to repeat a run.")
 @click.option(
     "--style",
-    type=click.Choice(["302", "200"]),
+    type=click.Choice(["302", "200", "200-bare", "none"]),
     default="302",
-    help="Status code of the TimeGate.",
+    help="TimeGate: redirect, memento, memento without address, or none.",
 )
+@click.option("--own", is_flag=True, help="The page /page/ is its own TimeGate.")
 @click.option("--timemap", type=_LISTS, default="whole", help="How the TimeMap is divided.")
 @click.option(
     "--ca", type=_FILE, metavar="FILE", help="Write the CA certificate for TLS faults there."
@@ -92,7 +93,8 @@ def misbehave_command(  # noqa: PLR0913 -- one parameter for each option
     faults: tuple[str, ...],
     chance: float | None,
     seed: int | None,
-    style: Literal["302", "200"],
+    style: Literal["302", "200", "200-bare", "none"],
+    own: bool,
     timemap: Literal["whole", "pages", "index"],
     ca: Path | None,
     seconds: float,
@@ -111,7 +113,7 @@ def misbehave_command(  # noqa: PLR0913 -- one parameter for each option
         _print_faults(as_json=as_json)
         return
     archive = Archive(
-        EXAMPLE, "+".join(faults) or "none", ArchiveOptions(style, timemap, _PAGE_SIZE)
+        EXAMPLE, "+".join(faults) or "none", ArchiveOptions(style, timemap, _PAGE_SIZE, own=own)
     )
     archive.on_request = _print_request
     if chance is not None:
@@ -150,7 +152,12 @@ def _print_start(archive: Archive, seed: int | None, *, as_json: bool) -> None:
 def _print_faults(*, as_json: bool) -> None:
     if as_json:
         rows = [
-            {"name": name, "sentence": fault.sentence, "of_requests": is_per_request(fault)}
+            {
+                "name": name,
+                "sentence": fault.sentence,
+                "valid": fault.is_valid,
+                "of_requests": is_per_request(fault),
+            }
             for name, fault in FAULTS.items()
         ]
         echo_text(json.dumps(rows, indent=1))

@@ -233,6 +233,7 @@ class SearchOptions:
     verify: Verification
     status: WantedStatus
     also: tuple[str, ...] = ()
+    quote: str | None = None
 
     def preferences(self, registry: Registry) -> Preferences:
         """Return the preferences. Raises UsageError for invalid values."""
@@ -244,6 +245,7 @@ class SearchOptions:
             "verify": self.verify,
             "status": self.status,
             "also": " ".join(self.also) or None,
+            "quote": self.quote,
         }
         given = {name: word for name, word in words.items() if word is not None}
         try:
@@ -317,6 +319,7 @@ _SEARCH_OPTIONS: Final = (
         multiple=True,
         help="Another URL of the same page, if the first gives nothing; may be repeated.",
     ),
+    click.option("--quote", metavar="TEXT", help="Look for this quotation in the copy."),
 )
 choice_options: Final = bundling(SearchOptions, "choices", _SEARCH_OPTIONS)
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -68,6 +68,14 @@ from timegate.verdict import Verdict, verdict
 
 if TYPE_CHECKING:
     from timegate.core import Core
+
+
+_LOOKING: Final = 10.0
+"""Seconds more for looking at the content of copies."""
+
+
+def _patience(preferences: Preferences) -> float:
+    return PATIENCE + (_LOOKING if preferences.verify == "content" else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +321,7 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
             sys.exit(resolve_batch(settings, batch, preferences, choices.moment()))
         options = ResolveOptions(
             # As long as the page waits, so that both give the same answer.
-            replace(preferences, wait=preferences.wait or PATIENCE),
+            replace(preferences, wait=preferences.wait or _patience(preferences)),
             choices.moment(),
             form,
             titles,

@@ -20,19 +20,22 @@ from rich.text import Text
 
 from archives.model import Closest
 from archives.registry import Registry
+from timegate.content.findings import QuoteFinding
 from timegate.resolution.model import Resolution
 from timegate.responses.answer_view import (
     AnswerView,
     ArchiveOutcome,
     CopyView,
+    QuoteView,
     answer_view,
     by_explanation,
 )
 from timegate.responses.problems import failure
+from timegate.responses.quotes import quote_words
 from timegate.responses.referral import missing_named_archive
 from timegate.responses.report import referred
 from timegate.text import escaped, sentence
-from timegate.verdict import Verdict, header_safe, in_words, location
+from timegate.verdict import Verdict, header_safe, in_words, quoted_location
 from timegate.verdict.words import Point, Tone
 
 
@@ -71,9 +74,11 @@ def result_lines(resolution: Resolution, judged: Verdict, registry: Registry) ->
         yield from _named_archive(resolution, registry)
         yield from _referral(resolution, registry)
         return
-    yield location(resolution, registry) or memento.uri
+    yield quoted_location(resolution, registry) or memento.uri
     yield f"captured {memento.captured}, in {memento.archive}"
     yield in_words(judged)
+    if resolution.quote is not None:
+        yield from quote_lines(resolution.quote, registry)
     for attempt in resolution.alternatives:
         if isinstance(attempt.outcome, Closest):
             copy = attempt.outcome.memento
@@ -82,6 +87,16 @@ def result_lines(resolution: Resolution, judged: Verdict, registry: Registry) ->
         yield f"no answer from {', '.join(resolution.failed)}"
     yield from _named_archive(resolution, registry)
     yield from _referral(resolution, registry)
+
+
+def quote_lines(found: QuoteFinding, registry: Registry) -> Iterator[str]:
+    """Yield whether the copy has the quotation, and the passage."""
+    yield f"quote {found.status}: {escaped(quote_words(found, registry))}"
+    holder = found.holder
+    if holder is not None and holder is not found.copies[0]:
+        yield f"  {header_safe(holder.address())}"
+    if holder is not None and holder.status == "near":
+        yield f"  passage: {escaped(' '.join(holder.passage.split()))}"
 
 
 def _nothing(resolution: Resolution) -> str:
@@ -139,6 +154,8 @@ def _parts(view: AnswerView, symbols: dict[Tone, str]) -> Iterator[RenderableTyp
     else:
         step = "" if view.referral else view.next_step
         yield Text(f"{sentence(view.words)} {step}".rstrip())
+    if view.quote is not None:
+        yield _quote(view.quote, symbols)
     if view.others:
         yield Text("Also in", "dim")
         yield _others(view.others)
@@ -159,6 +176,17 @@ def _points(points: Sequence[Point], symbols: dict[Tone, str]) -> Table:
     for point in points:
         symbol = Text(symbols[point.tone], _STYLES[point.tone])
         table.add_row(symbol, Text(point.topic, "dim"), Text(escaped(point.sentence)))
+    return table
+
+
+def _quote(quote: QuoteView, symbols: dict[Tone, str]) -> Table:
+    table = _table()
+    symbol = Text(symbols[quote.tone], _STYLES[quote.tone])
+    table.add_row(symbol, Text("Quotation", "dim"), Text(escaped(quote.words)))
+    if quote.status == "near":
+        table.add_row("", Text("Passage", "dim"), Text(escaped(quote.passage)))
+    if quote.status == "elsewhere":
+        table.add_row("", "", _link(quote.uri))
     return table
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from archives.diagnostics import Malformed
 from archives.errors import ArchiveError
-from archives.surt import surt
+from archives.listing.ranges import key_range
 from archives.uri import check_text
 from archives.warc_index.model import IndexRow
 from timegate.cdx import (
@@ -114,23 +114,12 @@ class CollectionCdx:
         )
 
 
-def key_range(url: str, match: str) -> tuple[str, str]:
-    """Return the first SURT of a range, and the first after it.
-
-    SURTs of a host begin with ``com,example)/``, those of its subdomains with ``com,example,``.
-    The characters sort as ``)``, ``*``, ``+``, ``,``, ``-``.
-    """
-    key = surt(url)
-    if match == "prefix":
-        # The SURT of a front page is the prefix of all pages of its host.
-        return key, key[:-1] + chr(ord(key[-1]) + 1)
-    host = key.partition(")")[0]
-    return f"{host})/", f"{host}*" if match == "host" else f"{host}-"
-
-
 def _cdx_query(request: ClientRequest) -> CdxQuery:
     try:
-        query = query_from(parameters_in(request.rest), "pywb", ranges=True)
+        parameters = parameters_in(request.rest)
+        # All captures are on one page, whatever its size.
+        parameters.pop("pageSize", None)
+        query = query_from(parameters, "pywb")
         check_text(query.url)
     except BadPreference as error:
         raise EarlyResponse(problem(400, "bad-parameter", str(error))) from error

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeGuard
 from urllib.parse import quote, urlsplit
 
+from archives.listing.ranges import key_range
 from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import Moment
 from archives.registry import Registry
 from archives.warc_index.model import IndexRow, is_page, is_remote_path, nearest_row
 from timegate.collections import CONTAINMENT, CollectionAccess, OpenCollection, address
-from timegate.collections.cdx import key_range
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution

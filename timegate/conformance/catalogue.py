@@ -7,7 +7,9 @@ responses that a check needs; they raise `NotApplicable` or `Unanswered` where t
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
+from urllib.parse import unquote
 
+from archives.evidence import same_key
 from archives.negotiation import REDIRECTS
 from timegate.conformance.facts import Facts, GateFacts, ReplayFacts, TimeMapFacts
 from timegate.conformance.parsed_response import ParsedResponse, ParsedTimeMap
@@ -157,6 +159,11 @@ def is_not_held(response: ParsedResponse) -> bool:
     return response.status in _NOT_HELD and response.datetime is None
 
 
+def is_own_error(response: ParsedResponse) -> bool:
+    """Whether it is an error of the server itself; 503 only asks to come back later."""
+    return response.status >= 500 and response.status != 503 and response.datetime is None
+
+
 def timegate_responses(facts: Facts) -> list[ParsedResponse]:
     """Return all responses of the TimeGate for a page that the archive holds."""
     gate = timegate_facts(facts)
@@ -262,6 +269,18 @@ def requested_replays(facts: Facts) -> list[ReplayFacts]:
                 )
         raise NotApplicable("no memento was found to request")
     return list(facts.replays)
+
+
+def same_original(one: str, other: str) -> bool:
+    """Whether two URLs name the same original; archives index several spellings as one."""
+    return same_key(unquote(one), unquote(other))
+
+
+def expected_original(facts: Facts) -> str:
+    """Return the original of every response. Raises NotApplicable if it is not known."""
+    if facts.page is None:
+        raise NotApplicable("the original of this address is not known")
+    return facts.page
 
 
 def reached_mementos(facts: Facts) -> list[ParsedResponse]:

@@ -7,6 +7,7 @@ None means that a request does not apply and was not sent; a response that did n
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 from archives.evidence import address_of
 from timegate.conformance.parsed_response import Capture, ParsedResponse, ParsedTimeMap, in_time
@@ -40,6 +41,8 @@ class GateFacts:
     preflight: ParsedResponse | None = None
     repeats: tuple[ParsedResponse, ...] = ()
     """The request of `early` twice more, where a response declared itself incomplete."""
+    preceding: tuple[ParsedResponse, ...] = ()
+    """Redirects that lead to this TimeGate: intermediate resources, and other TimeGates."""
 
     @property
     def valid(self) -> list[ParsedResponse]:
@@ -57,6 +60,10 @@ class TimeMapFacts:
     """The other pages, as far as they were requested."""
     stopped: str = ""
     """Why the pages were not followed to the end; empty if they were."""
+    elsewhere: tuple[str, ...] = ()
+    """Pages on hosts that may not be queried (RFC 7089, figure 29)."""
+    address: str = ""
+    """The address that was requested first; redirects may lead to another."""
     head: ParsedResponse | None = None
     negotiated: ParsedTimeMap | None = None
     """The first page, requested with Accept-Datetime."""
@@ -88,10 +95,30 @@ class ReplayFacts:
     raw: ParsedResponse | None = None
     made_up: ParsedResponse | None = None
     """The same page, requested at a second for which there is no memento."""
+    twice: tuple[ParsedResponse, ParsedResponse] | None = None
+    """The same GET twice: of the unaltered bytes, or of the page where there are none."""
 
     @property
     def end(self) -> ParsedResponse:
         return self.hops[-1]
+
+
+LinkSource = Literal["timegate", "memento", "timemap"]
+LinkRelation = Literal["timegate", "timemap", "self"]
+Pattern = Literal["1.1", "1.2", "1.3", "2.1", "2.2", "2.3", "3", "4", ""]
+"""The patterns of RFC 7089 4; empty if none is recognised."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedFacts:
+    """A link to a TimeGate or TimeMap, and the responses of its target."""
+
+    source: LinkSource
+    relation: LinkRelation
+    linking: ParsedResponse
+    uri: str
+    hops: tuple[ParsedResponse, ...] = ()
+    """The redirects that were followed, and the last response; none for other hosts."""
 
 
 @dataclass(frozen=True)
@@ -109,19 +136,55 @@ class Facts:
     replays: tuple[ReplayFacts, ...] = ()
     """Mementos that were requested by their address; the chosen one first."""
     original: ParsedResponse | None = None
+    gate_url: str = ""
+    """The address of the TimeGate, which is the original itself in pattern 1."""
+    linked: tuple[LinkedFacts, ...] = ()
+    """Where links to TimeGates and TimeMaps lead."""
     responses: tuple[ParsedResponse, ...] = ()
     """Every response, for the checks that concern all of them."""
 
     @cached_property
     def captures(self) -> list[Capture]:
         """What the TimeMap lists, oldest first; empty if a page of it is missing."""
-        if self.timemap is None or any(page.no_answer for page in self.timemap.all_pages):
+        timemap = self.timemap
+        if timemap is None or timemap.elsewhere:
             return []
-        return self.timemap.captures
+        return [] if any(page.no_answer for page in timemap.all_pages) else timemap.captures
+
+    @property
+    def page(self) -> str | None:
+        """The original that every response is about; None where its URL is not known."""
+        known = self.subject.role in ("timegate", "original") or self.sample != self.subject.url
+        return self.sample if known else None
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        """The pattern of RFC 7089 4 that the archive uses."""
+        if self.gate is None:
+            return self._pattern_without_timegate
+        early, own = self.gate.early, self.gate_url == self.sample
+        if early.no_answer:
+            return ""
+        if early.is_redirect:
+            return "1.1" if own else "2.1"
+        if early.datetime is None:
+            return ""
+        if early.field("content-location") is not None:
+            return "1.2" if own else "2.2"
+        return "1.3" if own else "2.3"
+
+    @property
+    def _pattern_without_timegate(self) -> Pattern:
+        ends = [replay.end for replay in self.replays if replay.end.datetime is not None]
+        if self.original is not None:
+            return "3" if self.original.datetime is not None else ""
+        return "4" if ends and not ends[0].targets("timegate") else ""
 
     @cached_property
     def _stamps(self) -> dict[str, str]:
-        return {uri: stamp for stamp, uri in self.captures}
+        # Without addresses of their own, mementos are listed at that of the TimeGate.
+        shared = (self.gate_url, self.sample)
+        return {uri: stamp for stamp, uri in self.captures if uri not in shared}
 
     def listed_stamp(self, uri: str | None) -> str | None:
         """Return the capture time of *uri* in the TimeMap; None if it is not listed."""

@@ -5,14 +5,22 @@ the first page only; `run.estimated` tells how many requests that makes.
 """
 
 from dataclasses import dataclass, replace
-from typing import Final, assert_never
+from typing import Final, Literal, assert_never
 
 from archives.addresses import downgrades
-from archives.evidence import address_of
+from archives.evidence import address_of, same_page
+from archives.formats.linkformat import resolved
 from archives.negotiation import MOST_HOPS
 from archives.source import Request
 from timegate.conformance import probes
-from timegate.conformance.facts import Facts, GateFacts, ReplayFacts, TimeMapFacts
+from timegate.conformance.facts import (
+    Facts,
+    GateFacts,
+    LinkedFacts,
+    LinkSource,
+    ReplayFacts,
+    TimeMapFacts,
+)
 from timegate.conformance.parsed_response import (
     LINK_FORMAT,
     Capture,
@@ -20,9 +28,11 @@ from timegate.conformance.parsed_response import (
     ParsedTimeMap,
     in_time,
 )
-from timegate.conformance.session import Session
+from timegate.conformance.session import Session, Wanted
 from timegate.conformance.subject import DEFAULT_SAMPLE, NEVER_CAPTURED, Role, Subject, embedded
 
+_MOST_LINKED: Final = 2
+"""TimeGates or TimeMaps of one response that are requested."""
 MOST_PAGES: Final = 50
 """Pages of one TimeMap that are read. The Internet Archive has some 10 000 mementos a page."""
 _LINK_FORM: Final = "/timemap/link/"
@@ -51,38 +61,95 @@ class _Gathering:
         self._now = now
         self._first = sample == subject.samples[0]
 
-    async def _ask(self, request: Request, repeat: int = 0) -> ParsedResponse:
-        return ParsedResponse(await self._session.get(request, repeat))
+    async def _ask(
+        self, request: Request, repeat: int = 0, *, wanted: Wanted = "lists"
+    ) -> ParsedResponse:
+        return ParsedResponse(await self._session.get(request, repeat, wanted=wanted))
 
     async def by_role(self) -> Facts:
         """Send the requests that suit a TimeGate, a TimeMap, a memento or an original."""
         subject, sample, now = self._subject, self._sample, self._now
         match subject.role:
             case "timegate":
-                return await self._archive()
+                return await self._with_links(await self._archive(subject.url + sample))
             case "timemap":
-                return Facts(subject, sample, now, timemap=await self._timemap(subject.url))
+                facts = Facts(subject, sample, now, timemap=await self._timemap(subject.url))
+                return await self._with_links(facts)
             case "memento":
-                replay = await self._replay(subject.url, thoroughly=True)
-                return Facts(subject, sample, now, replays=(replay,))
+                return await self._with_links(await self._memento())
             case "original":
-                original = await self._ask(probes.memento(subject.url))
-                return Facts(subject, sample, now, original=original)
+                return await self._with_links(await self._original())
             case _:
                 assert_never(subject.role)
 
-    async def _archive(self) -> Facts:
+    async def _memento(self) -> Facts:
+        """Query a memento, and the TimeMap it links: there may be no TimeGate (pattern 4)."""
+        subject = self._subject
+        replay = await self._replay(subject.url, thoroughly=True)
+        address = self._timemap_address(replay.end)
+        timemap = None if address is None else await self._timemap(address)
+        return Facts(subject, self._sample, self._now, timemap=timemap, replays=(replay,))
+
+    async def _original(self) -> Facts:
+        """Query an original, and its TimeGate: itself (pattern 1) or the one it links (2)."""
+        subject, url = self._subject, self._subject.url
+        original = await self._ask(probes.memento(url), wanted="text")
+        gate = await self._timegate_of(original)
+        if gate is not None:
+            return replace(await self._archive(gate), original=original)
+        fixed = original.datetime is not None and not original.no_answer
+        replays = (await self._replay(url, thoroughly=True),) if fixed else ()
+        return Facts(subject, self._sample, self._now, replays=replays, original=original)
+
+    async def _timegate_of(self, original: ParsedResponse) -> str | None:
+        """Return the address of the TimeGate that may be queried; None if there is none."""
+        if original.no_answer or original.declines_negotiation:
+            return None
+        if original.negotiates:
+            return original.url
+        linked = [*original.targets("timegate"), *original.html_targets("timegate")]
+        if linked or original.datetime is not None:
+            return next((uri for uri in linked if self._subject.owns(uri)), None)
+        some_time, _ = probes.between([])
+        negotiated = await self._ask(probes.memento(original.url, some_time))
+        return original.url if negotiated.negotiates else None
+
+    async def _archive(self, url: str) -> Facts:
         """Query the TimeGate, the TimeMap it links, and some of the mementos they list."""
-        subject, url = self._subject, self._subject.url + self._sample
-        newest = await self._ask(probes.cross_site(url))
+        subject = self._subject
+        newest, before = await self._timegate_at(url)
+        url = newest.url
         address = self._timemap_address(newest)
         timemap = None if address is None else await self._timemap(address)
         captures = [] if timemap is None else timemap.captures
-        gate = await self._gate(url, newest, captures)
+        gate = replace(await self._gate(url, newest, captures), preceding=before)
         route = await self._followed(gate.early, gate.early.exchange.request)
         replays = await self._replays(gate, captures)
         replays = await self._with_made_up(replays, captures)
-        return Facts(subject, self._sample, self._now, gate, timemap, route, replays)
+        return Facts(
+            subject, self._sample, self._now, gate, timemap, route, replays, gate_url=url
+        )
+
+    async def _timegate_at(self, url: str) -> tuple[ParsedResponse, tuple[ParsedResponse, ...]]:
+        """Return the response of the TimeGate, and the redirects that lead to it.
+
+        Intermediate resources and other TimeGates may come first (RFC 7089 4.5.7). A redirect
+        is one of those if a later response on the way is that of a TimeGate.
+        """
+        newest = await self._ask(probes.cross_site(url))
+        if _names_a_memento(newest):
+            return newest, ()
+        route = await self._followed(newest, probes.memento(url), "digest")
+        gates = [
+            number
+            for number, hop in enumerate(route.hops)
+            if number and _is_timegate(hop, route.hops[:number])
+        ]
+        if not gates:
+            return newest, ()
+        last = gates[-1]
+        effective = await self._ask(probes.cross_site(route.hops[last].url))
+        return effective, route.hops[:last]
 
     async def _gate(
         self, url: str, newest: ParsedResponse, captures: list[Capture]
@@ -100,7 +167,7 @@ class _Gathering:
             await self._ask(early, repeat=1),
             await self._ask(probes.head(url, "memento", near_earlier)),
             await self._bad_dates(url) if self._first else {},
-            await self._unknown(self._subject.url) if self._first else None,
+            await self._unknown(url) if self._first else None,
             await self._ask(probes.preflight(url)) if self._first else None,
         )
         return replace(gate, repeats=await self._repeats(early, gate))
@@ -125,50 +192,70 @@ class _Gathering:
             for name, date in probes.BAD_DATES.items()
         }
 
-    async def _unknown(self, prefix: str) -> ParsedResponse:
+    async def _unknown(self, url: str) -> ParsedResponse | None:
+        """Request a page that cannot be held; None where the address has no page in it."""
+        prefix = url.removesuffix(self._sample)
+        if prefix in (url, ""):
+            return None
         return await self._ask(probes.memento(prefix + NEVER_CAPTURED))
 
-    def _timemap_address(self, newest: ParsedResponse) -> str | None:
-        """Return the address of the TimeMap, from the registry or from the TimeGate's links."""
+    def _timemap_address(self, linking: ParsedResponse) -> str | None:
+        """Return the address of the TimeMap, from the registry or from links."""
         if "link" in self._subject.timemaps:
             return self._subject.timemaps["link"] + self._sample
-        return next((uri for uri in newest.targets("timemap") if self._subject.owns(uri)), None)
+        return next((uri for uri in timemap_targets(linking) if self._subject.owns(uri)), None)
 
     async def _timemap(self, url: str) -> TimeMapFacts:
         """Read the TimeMap at *url* with all its pages, and in its other formats."""
-        first = ParsedTimeMap(await self._ask(probes.timemap(url)))
-        pages, cut = await self._pages(first)
+        request = probes.timemap(url)
+        route = await self._followed(await self._ask(request), request)
+        first = ParsedTimeMap(route.end)
+        pages, cut, elsewhere = await self._pages(first)
         captures = in_time([each for page in (first, *pages) for each in page.captures])
         newest = captures[-1][0] if captures else self._now
         return TimeMapFacts(
             first,
             pages,
             cut,
-            await self._ask(probes.head(url, "index")),
-            ParsedTimeMap(await self._ask(probes.timemap(url, newest))) if captures else None,
+            elsewhere,
+            url,
+            await self._ask(probes.head(first.response.url, "index")),
+            ParsedTimeMap(await self._ask(probes.timemap(first.response.url, newest)))
+            if captures
+            else None,
             await self._form("json", url),
             await self._form("cdxj", url),
             await self._unknown_timemap(url) if self._first else None,
         )
 
-    async def _pages(self, first: ParsedTimeMap) -> tuple[tuple[ParsedTimeMap, ...], str]:
-        """Read the pages until none brings new captures; also return why it stopped early."""
+    async def _pages(
+        self, first: ParsedTimeMap
+    ) -> tuple[tuple[ParsedTimeMap, ...], str, tuple[str, ...]]:
+        """Read the pages until none brings new captures.
+
+        Also return why it stopped early, and the pages on hosts that may not be queried.
+        """
         pages: list[ParsedTimeMap] = []
+        elsewhere: list[str] = []
         seen, waiting = {first.response.url}, first.pages
         known = set(first.captures)
         while waiting:
             url, *waiting = waiting
-            if url in seen or not self._subject.owns(url):
+            if not self._subject.owns(url):
+                elsewhere.append(url)
+                continue
+            if url in seen:
                 continue
             if len(pages) == MOST_PAGES:
-                return tuple(pages), f"more than {MOST_PAGES} pages"
+                return tuple(pages), f"more than {MOST_PAGES} pages", tuple(elsewhere)
             seen.add(url)
             pages.append(page := ParsedTimeMap(await self._ask(probes.timemap(url))))
             if page.captures and known.issuperset(page.captures):
-                return tuple(pages), f"{url} lists only what the pages before it list"
+                why = f"{url} lists only what the pages before it list"
+                return tuple(pages), why, tuple(elsewhere)
             known.update(page.captures)
             waiting += page.pages
-        return tuple(pages), ""
+        return tuple(pages), "", tuple(elsewhere)
 
     async def _form(self, form: str, url: str) -> ParsedResponse | None:
         known = self._subject.timemaps.get(form)
@@ -192,29 +279,43 @@ class _Gathering:
         ends = [captures[0][1], captures[-1][1]] if captures else []
         chosen = [gate.early.chosen] if not gate.early.no_answer else []
         uris = [uri for uri in dict.fromkeys([*chosen, *ends]) if uri]
-        own = [uri for uri in uris if self._subject.owns(uri) and not self._is_gate(uri)]
+        shared = {gate.newest.url, self._sample}
+        own = [uri for uri in uris if self._subject.owns(uri) and uri not in shared]
+        if not own and gate.early.datetime is not None:
+            # The TimeGate's address is that of its mementos (patterns 1.3 and 2.3).
+            return (ReplayFacts(gate.early.url, (gate.early,)),)
         return tuple(
             [await self._replay(uri, thoroughly=number == 0) for number, uri in enumerate(own)]
         )
 
-    def _is_gate(self, uri: str) -> bool:
-        return uri == self._subject.url + self._sample
-
     async def _replay(self, uri: str, *, thoroughly: bool) -> ReplayFacts:
         """Request the memento at *uri*; *thoroughly*: also with HEAD, with a date, and raw."""
         request = probes.memento(uri)
-        plain = await self._followed(await self._ask(request), request)
+        wanted: Wanted = "digest" if thoroughly else "lists"
+        plain = await self._followed(await self._ask(request, wanted=wanted), request, wanted)
         if not thoroughly or plain.end.no_answer:
             return plain
         there = plain.end.url
+        raw = await self._raw(there)
         return ReplayFacts(
             uri,
             plain.hops,
             plain.stopped,
             await self._ask(probes.head(there, "memento")),
             await self._ask(probes.memento(there, probes.a_year_after(self._now))),
-            await self._raw(there),
+            raw,
+            twice=await self._twice(plain.end, raw),
         )
+
+    async def _twice(
+        self, page: ParsedResponse, raw: ParsedResponse | None
+    ) -> tuple[ParsedResponse, ParsedResponse] | None:
+        """Request the unaltered bytes once more, or the page where there are none."""
+        once = page if raw is None or raw.datetime is None else raw
+        if once.datetime is None:
+            return None
+        request = Request("GET", once.url, "memento", once.exchange.request.headers)
+        return once, await self._ask(request, repeat=1, wanted="digest")
 
     async def _with_made_up(
         self, replays: tuple[ReplayFacts, ...], captures: list[Capture]
@@ -239,17 +340,76 @@ class _Gathering:
             raw = self._subject.raw.replace("{time14}", stamp).replace("{uri}", original)
         else:
             raw = uri.replace(f"/{stamp}/", f"/{stamp}id_/", 1)
-        return await self._ask(probes.memento(raw)) if self._subject.owns(raw) else None
+        if not self._subject.owns(raw):
+            return None
+        return await self._ask(probes.memento(raw), wanted="digest")
 
-    async def _followed(self, response: ParsedResponse, request: Request) -> ReplayFacts:
+    async def _with_links(self, facts: Facts) -> Facts:
+        """Request the TimeGates and TimeMaps that TimeGate, memento and TimeMap link."""
+        linked: list[LinkedFacts] = []
+        if facts.gate is not None:
+            linked += await self._timemaps_linked_by("timegate", facts.gate.newest)
+        ends = [replay.end for replay in facts.replays]
+        memento = next((end for end in ends if end.datetime is not None), None)
+        if memento is not None:
+            linked += await self._timemaps_linked_by("memento", memento)
+            linked += await self._timegates("memento", memento, memento.targets("timegate"))
+        if facts.timemap is not None and facts.timemap.first.is_list:
+            first = facts.timemap.first
+            linked += await self._timegates(
+                "timemap", first.response, first.targets("timegate")
+            )
+            linked += await self._targets(
+                "timemap", "self", first.response, first.targets("self")
+            )
+        return replace(facts, linked=tuple(linked))
+
+    async def _timemaps_linked_by(
+        self, source: LinkSource, linking: ParsedResponse
+    ) -> list[LinkedFacts]:
+        return await self._targets(source, "timemap", linking, timemap_targets(linking))
+
+    async def _timegates(
+        self, source: LinkSource, linking: ParsedResponse, uris: list[str]
+    ) -> list[LinkedFacts]:
+        return [
+            LinkedFacts(
+                source,
+                "timegate",
+                linking,
+                uri,
+                (await self._ask(probes.cross_site(uri)),) if self._subject.owns(uri) else (),
+            )
+            for uri in [*dict.fromkeys(uris)][:_MOST_LINKED]
+        ]
+
+    async def _targets(
+        self,
+        source: LinkSource,
+        relation: Literal["timemap", "self"],
+        linking: ParsedResponse,
+        uris: list[str],
+    ) -> list[LinkedFacts]:
+        linked = []
+        for uri in [*dict.fromkeys(uris)][:_MOST_LINKED]:
+            hops: tuple[ParsedResponse, ...] = ()
+            if self._subject.owns(uri):
+                request = probes.timemap(uri)
+                hops = (await self._followed(await self._ask(request), request)).hops
+            linked.append(LinkedFacts(source, relation, linking, uri, hops))
+        return linked
+
+    async def _followed(
+        self, response: ParsedResponse, request: Request, wanted: Wanted = "lists"
+    ) -> ReplayFacts:
         """Follow redirects to the first other response, or to one that must not be followed."""
         hops = [response]
         while hops[-1].is_redirect and (following := hops[-1].location):
             stop = self._obstacle(hops, following)
             if stop:
                 return ReplayFacts(response.url, tuple(hops), stop)
-            onward = Request("GET", following, "memento", request.headers)
-            hops.append(await self._ask(onward))
+            onward = Request("GET", following, request.purpose, request.headers)
+            hops.append(await self._ask(onward, wanted=wanted))
         return ReplayFacts(response.url, tuple(hops))
 
     def _obstacle(self, hops: list[ParsedResponse], following: str) -> str:
@@ -260,6 +420,41 @@ class _Gathering:
         if not self._subject.owns(following):
             return f"leaves the archive: {following}"
         return f"more than {MOST_HOPS} redirects" if len(hops) > MOST_HOPS else ""
+
+
+def timemap_targets(linking: ParsedResponse) -> list[str]:
+    """Return the TimeMaps in link-format that a response links."""
+    targets = [
+        resolved(link.target, linking.url)
+        for link in linking.links
+        if "timemap" in link.rels
+        and link.anchor in (None, linking.url)
+        and link.params.get("type", LINK_FORMAT).startswith(LINK_FORMAT)
+    ]
+    return [uri for uri in targets if uri]
+
+
+def _names_a_memento(response: ParsedResponse) -> bool:
+    """Whether a TimeGate redirects to a memento by all appearances: nothing is in between."""
+    target = response.location
+    if target is None or not response.negotiates:
+        return False
+    linked = {link.uri for link in response.mementos}
+    return address_of(target) is not None or target in linked
+
+
+def _is_timegate(response: ParsedResponse, before: tuple[ParsedResponse, ...]) -> bool:
+    """Whether a response after redirects is that of a TimeGate, not of a memento."""
+    if response.no_answer or not response.negotiates:
+        return False
+    if response.is_redirect:
+        return True
+    named = response.statement.content_location
+    if named is not None and named != response.url:
+        return True
+    # A memento that wrongly names accept-datetime in Vary follows a TimeGate.
+    led = any(hop.negotiates for hop in before)
+    return not led and address_of(response.url) is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,17 +477,34 @@ def as_declared(role: Role, url: str, samples: tuple[str, ...]) -> Recognised:
 
 
 async def recognised(url: str, samples: tuple[str, ...], session: Session) -> Recognised:
-    """Request *url* once and determine its role; without Memento headers, a TimeGate."""
-    response = ParsedResponse(await session.get(probes.memento(url)))
-    return as_declared(_role(response, whole=embedded(url) is not None), url, samples)
+    """Request *url* and determine its role; without Memento headers, a TimeGate.
+
+    A page that looks like any other is requested for a time as well: it may be its own
+    TimeGate and say so only then (pattern 1).
+    """
+    response = ParsedResponse(await session.get(probes.memento(url), wanted="text"))
+    role = _role(response, whole=embedded(url) is not None)
+    if role == "timegate" and not samples and response.is_plain_page:
+        some_time, _ = probes.between([])
+        dated = ParsedResponse(await session.get(probes.memento(url, some_time)))
+        role = _role(dated, whole=embedded(url) is not None)
+    return as_declared(role, url, samples)
 
 
 def _role(response: ParsedResponse, *, whole: bool) -> Role:
-    if not whole:
-        linking = response.targets("timegate") or response.datetime is not None
-        return "original" if linking and not response.negotiates else "timegate"
     if (response.field("content-type") or "").startswith(LINK_FORMAT):
         return "timemap"
+    if not whole:
+        linked = [*response.targets("timegate"), *response.html_targets("timegate")]
+        originals = response.targets("original")
+        if response.negotiates:
+            # Original and TimeGate in one, or the TimeGate of another page (patterns 1, 2).
+            own = any(same_page(uri, response.url) for uri in (*originals, *linked))
+            return "original" if own else "timegate"
+        elsewhere = [uri for uri in originals if not same_page(uri, response.url)]
+        if response.datetime is not None and elsewhere:
+            return "memento"
+        return "original" if linked or response.datetime is not None else "timegate"
     if address_of(response.url) is not None and not response.negotiates:
         return "memento"
     return "timegate"

@@ -1,20 +1,26 @@
 """Responses and TimeMaps parsed in the terms of RFC 7089, so that checks compare values."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from archives.diagnostics import Malformed
 from archives.evidence import Statement
-from archives.formats import decoder_for
+from archives.formats.decoding import decoder_for
 from archives.formats.httpdate import stamp_from_http_date
 from archives.formats.linkformat import Link, LinkReader, parse_header, resolved
 from archives.negotiation import REDIRECTS
 from archives.regex_compat import compiled
 from timegate.conformance.session import RecordedExchange
+from timegate.markup import TooComplex
+from timegate.markup.attributes import decoded_value
+from timegate.markup.model import Steps
+from timegate.markup.tokens import StartTag, html_tokens
 
 _ORDER: Final = ("first", "prev", "next", "last")
+DO_NOT_NEGOTIATE: Final = "http://mementoweb.org/terms/donotnegotiate"
 
 
 class MementoLink(NamedTuple):
@@ -87,6 +93,37 @@ class ParsedResponse:
         return tuple(parse_header(self.field("link") or ""))
 
     @property
+    def link_violation(self) -> int | None:
+        """The offset where the Link header violates its grammar."""
+        written = (self.field("link") or "").encode("utf-8", "surrogateescape")
+        return first_violation(written) if written else None
+
+    @cached_property
+    def cache_directives(self) -> dict[str, str]:
+        """The members of Cache-Control, by name in lower case."""
+        pairs = (
+            member.partition("=") for member in (self.field("cache-control") or "").split(",")
+        )
+        return {name.strip().lower(): value.strip(' "') for name, _, value in pairs}
+
+    @property
+    def is_shared_by_caches(self) -> bool:
+        """Whether it says that a cache may answer later requests with it (RFC 9111 4.2.1)."""
+        directives = self.cache_directives
+        if "no-store" in directives or "no-cache" in directives:
+            return False
+        lifetimes = (directives.get("s-maxage", ""), directives.get("max-age", ""))
+        lasting = any(
+            value.isascii() and value.isdigit() and int(value) > 0 for value in lifetimes
+        )
+        return lasting or "immutable" in directives
+
+    @property
+    def declines_negotiation(self) -> bool:
+        """Whether it declares that it is not to be negotiated (M-25)."""
+        return DO_NOT_NEGOTIATE in self.targets("type")
+
+    @property
     def negotiates(self) -> bool:
         """Whether Vary names accept-datetime."""
         return self.statement.negotiates
@@ -130,6 +167,28 @@ class ParsedResponse:
     def mementos(self) -> tuple[MementoLink, ...]:
         """The links to mementos."""
         return tuple(memento_links(self.links, self.url))
+
+    def html_targets(self, relation: str) -> list[str]:
+        """Return the targets of the link elements with *relation* in an HTML page."""
+        if not (self.field("content-type") or "").startswith(_HTML):
+            return []
+        elements = _link_elements(self.exchange.body.decode("utf-8", "replace"))
+        found = (resolved(href, self.url) for href, rels in elements if relation in rels)
+        return [target for target in found if target]
+
+
+_HTML: Final = ("text/html", "application/xhtml+xml")
+
+
+def _link_elements(text: str) -> list[tuple[str, list[str]]]:
+    """Return target and relations of the link elements, as far as the page can be read."""
+    found: list[tuple[str, list[str]]] = []
+    with suppress(TooComplex):
+        for token in html_tokens(text, Steps()):
+            if isinstance(token, StartTag) and token.name == "link":
+                href = decoded_value(token.attributes.get("href", "")).strip()
+                found.append((href, token.attributes.get("rel", "").lower().split()))
+    return found
 
 
 class _Head(NamedTuple):

@@ -1,24 +1,24 @@
-"""The report of a run, its exit code, and its text, JSON and JUnit forms.
+"""The report of a run, and its text, JSON and HTML forms.
 
 What an archive sent is escaped and shortened before it is printed.
 """
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Final
-from xml.etree.ElementTree import Element, SubElement, tostring
 
 from archives.errors import UnforeseenLog, place_of
 from timegate.conformance.catalogue import VERDICTS, Check, Finding, Verdict
 from timegate.conformance.checks import CHECKS
-from timegate.conformance.facts import Facts
+from timegate.conformance.facts import Facts, Pattern
 from timegate.conformance.session import RecordedExchange
 from timegate.conformance.subject import Subject
 from timegate.text import escaped
 
+_JUDGED: Final = ("pass", "fail", "warn")
 UNFORESEEN_CHECKS: Final = UnforeseenLog("check-internal-error")
 
 
@@ -39,6 +39,8 @@ class Report:
     results: tuple[CheckResult, ...]
     requests: int
     """Number of requests, including those answered from a recording."""
+    patterns: tuple[Pattern, ...] = ()
+    """The pattern of RFC 7089 4 that was recognised with each sample."""
 
     @property
     def counts(self) -> Counter[Verdict]:
@@ -49,6 +51,16 @@ class Report:
         """Whether a MUST could not be judged because the archive did not answer."""
         musts = (result for result in self.results if result.check.level == "must")
         return any(result.finding.verdict == "unknown" for result in musts)
+
+    @property
+    def is_mostly_unknown(self) -> bool:
+        """Whether more MUSTs are unknown than judged."""
+        musts = [r.finding.verdict for r in self.results if r.check.level == "must"]
+        return musts.count("unknown") > sum(verdict in _JUDGED for verdict in musts)
+
+    def pattern(self, sample: str) -> str:
+        """Return the pattern that was recognised with *sample*; empty if none was."""
+        return dict(zip(self.subject.samples, self.patterns, strict=False)).get(sample, "")
 
     def worst(self, check: Check) -> CheckResult:
         """Return the worst result of *check* over all pages, for a table with one cell."""
@@ -81,16 +93,6 @@ def undecided(sample: str, error: Exception) -> tuple[CheckResult, ...]:
 
 def _unforeseen(error: Exception) -> Finding:
     return Finding("unknown", f"internal error of this program ({place_of(error)})")
-
-
-def exit_code(reports: Sequence[Report], *, strict: bool) -> int:
-    """0: every MUST holds. 1: one is violated (*strict*: also a SHOULD). 4: one is unknown."""
-    findings = [result for report in reports for result in report.results]
-    failed = any(result.finding.verdict == "fail" for result in findings)
-    slack = any(r.finding.verdict == "warn" and r.check.level == "should" for r in findings)
-    if failed or (strict and slack):
-        return 1
-    return 4 if any(report.unanswered for report in reports) else 0
 
 
 _SHOWN_HEADERS: Final = (
@@ -139,7 +141,9 @@ def lines(report: Report, *, verbose: bool) -> Iterator[str]:
     subject = report.subject
     yield f"{subject.id}: {subject.role} {subject.url}"
     for sample in subject.samples:
-        yield f"  with {printable(sample)}"
+        pattern = report.pattern(sample)
+        known = f", pattern {pattern} of RFC 7089" if pattern else ""
+        yield f"  with {printable(sample)}{known}"
         for result in report.results:
             if result.sample == sample and (verbose or result.finding.verdict != "skip"):
                 yield from _result(result)
@@ -164,11 +168,14 @@ def trace(result: CheckResult) -> Iterator[str]:
         yield f"expected: {printable(result.finding.expected)}"
 
 
-def as_json(reports: Sequence[Report], now: str, code: int) -> str:
-    """Return *reports* as one JSON object."""
+def as_json(
+    reports: Sequence[Report], now: str, code: int, graded: Mapping[str, object]
+) -> str:
+    """Return *reports* as one JSON object; *graded* says what failed the run."""
     document = {
         "checked": now,
         "exit_code": code,
+        **graded,
         "archives": [_report_json(report) for report in reports],
     }
     return json.dumps(document, indent=1)
@@ -182,6 +189,7 @@ def _report_json(report: Report) -> dict[str, object]:
         "kind": subject.role,
         "url": subject.url,
         "samples": list(subject.samples),
+        "patterns": [report.pattern(sample) or None for sample in subject.samples],
         "requests": report.requests,
         "counts": dict(report.counts),
         "results": [_result_json(result) for result in report.results],
@@ -215,57 +223,6 @@ def _exchange_json(exchange: RecordedExchange) -> dict[str, object]:
         "trouble": None if trouble is None else {"kind": trouble.kind, "why": trouble.why},
         "seconds": round(exchange.seconds, 3),
     }
-
-
-def as_junit(reports: Sequence[Report], *, strict: bool) -> bytes:
-    """Return *reports* as JUnit XML for build servers."""
-    root = Element("testsuites", name="timegate check")
-    for report in reports:
-        for sample in report.subject.samples:
-            results = [result for result in report.results if result.sample == sample]
-            root.append(_suite(report, sample, results, strict=strict))
-    document: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
-    return document
-
-
-def _suite(report: Report, sample: str, results: list[CheckResult], *, strict: bool) -> Element:
-    wrong = [result for result in results if _fails(result, strict=strict)]
-    skipped = [result for result in results if result.finding.verdict in ("skip", "unknown")]
-    suite = Element(
-        "testsuite",
-        name=printable(f"{report.subject.id} {sample}"),
-        tests=str(len(results)),
-        failures=str(len(wrong)),
-        skipped=str(len(skipped)),
-        errors="0",
-    )
-    for result in results:
-        suite.append(_case(report, result, strict=strict))
-    return suite
-
-
-def _fails(result: CheckResult, *, strict: bool) -> bool:
-    slack = result.finding.verdict == "warn" and result.check.level == "should"
-    return result.finding.verdict == "fail" or (strict and slack)
-
-
-def _case(report: Report, result: CheckResult, *, strict: bool) -> Element:
-    check, finding = result.check, result.finding
-    case = Element("testcase", classname=printable(report.subject.id), name=check.name)
-    why = printable(finding.why)
-    if _fails(result, strict=strict):
-        failure = SubElement(case, "failure", type=check.level, message=why)
-        failure.text = _failure_text(result)
-    elif finding.verdict in ("skip", "unknown"):
-        SubElement(case, "skipped", message=f"{finding.verdict}: {why}")
-    elif finding.verdict == "warn":
-        SubElement(case, "system-out").text = f"warning: {why}\n{_failure_text(result)}"
-    return case
-
-
-def _failure_text(result: CheckResult) -> str:
-    requirement = f"{result.check.sentence} ({result.check.rule} {result.check.section})"
-    return "\n".join([requirement, *trace(result)])
 
 
 STYLE: Final = """

@@ -12,6 +12,7 @@ from typing import Final
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.moment import Moment
 from archives.source import Fetcher, Purpose
+from timegate.conformance.facts import Pattern
 from timegate.conformance.gather import gather
 from timegate.conformance.report import CheckResult, Report, judged, undecided
 from timegate.conformance.session import RecordingWriter, Session, read_recording
@@ -164,12 +165,16 @@ async def _check_all(
 async def check_subject(subject: Subject, session: Session, now: str) -> Report:
     """Gather facts about *subject* with each of its sample pages, and judge them."""
     results: list[CheckResult] = []
+    patterns: list[Pattern] = []
     for sample in subject.samples:
         try:
-            results += judged(await gather(subject, sample, session, now))
+            facts = await gather(subject, sample, session, now)
+            results += judged(facts)
+            patterns.append(facts.pattern)
         except Exception as error:  # noqa: BLE001 -- the boundary around each page
             results += undecided(sample, error)
-    return Report(subject, tuple(results), len(session.exchanges))
+            patterns.append("")
+    return Report(subject, tuple(results), len(session.exchanges), tuple(patterns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,14 +185,14 @@ class RequestEstimate:
     index: int
 
 
-FIRST_SAMPLE: Final = RequestEstimate(memento=31, index=6)
-OTHER_SAMPLE: Final = RequestEstimate(memento=21, index=5)
+FIRST_SAMPLE: Final = RequestEstimate(memento=34, index=6)
+OTHER_SAMPLE: Final = RequestEstimate(memento=24, index=5)
 _SINGLE: Final = RequestEstimate(memento=3, index=0)
 
 
 def estimated(subject: Subject) -> RequestEstimate:
     """Return how many requests checking *subject* takes at most."""
-    if subject.role == "timegate":
+    if subject.role in ("timegate", "original"):
         more = len(subject.samples) - 1
         return RequestEstimate(
             FIRST_SAMPLE.memento + more * OTHER_SAMPLE.memento,

@@ -8,6 +8,7 @@ one exchange a line. Each line is written at once and flushed, so a killed run l
 that was received; a line that was cut off is ignored when the file is read.
 """
 
+import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -23,6 +24,8 @@ from archives.errors import ArchiveError, Misbehaved, Refused, Resting, Unreacha
 from archives.source import Fetcher, Purpose, Reply, Request
 from timegate.conformance.subject import Subject
 
+Wanted = Literal["lists", "digest", "text"]
+"""Bodies that are read: those of lists; also the digest of a memento; also a page's text."""
 Kind = Literal["unreachable", "refused", "resting", "misbehaved", "not-asked"]
 
 
@@ -47,6 +50,8 @@ class RecordedExchange:
     trouble: ExchangeTrouble | None = None
     seconds: float = 0.0
     """From sending the request to receiving the header of the response."""
+    digest: str = ""
+    """SHA-256 of the first `MOST_COMPARED` octets of a memento that is compared with itself."""
 
     @property
     def url(self) -> str:
@@ -64,6 +69,10 @@ def key_of(request: Request, repeat: int) -> Key:
 
 MOST_OCTETS: Final = 8 * 1024**2
 """Length of a list that is read, some 60 000 mementos; the rest is cut off as a trouble."""
+MOST_COMPARED: Final = 1024**2
+"""Octets of a memento that are read where two responses are compared."""
+MOST_SEARCHED: Final = 64 * 1024
+"""Octets of an original that are searched for link elements."""
 GIVEN_UP_AFTER: Final = 3
 """Requests in a row without a response."""
 _KINDS: Final[tuple[tuple[type[ArchiveError], Kind], ...]] = (
@@ -107,14 +116,20 @@ class Session:
         self.exchanges: dict[Key, RecordedExchange] = {}
         """The exchanges of this run, in order."""
 
-    async def get(self, request: Request, repeat: int = 0) -> RecordedExchange:
-        """Return the exchange for *request*; a new *repeat* number sends it once more."""
+    async def get(
+        self, request: Request, repeat: int = 0, *, wanted: Wanted = "lists"
+    ) -> RecordedExchange:
+        """Return the exchange for *request*; a new *repeat* number sends it once more.
+
+        *wanted* says which bodies are read, if it is sent for the first time.
+        """
         key = key_of(request, repeat)
         if key not in self.exchanges:
-            self.exchanges[key] = self._known.get(key) or await self._ask(request, repeat)
+            known = self._known.get(key)
+            self.exchanges[key] = known or await self._ask(request, repeat, wanted)
         return self.exchanges[key]
 
-    async def _ask(self, request: Request, repeat: int) -> RecordedExchange:
+    async def _ask(self, request: Request, repeat: int, wanted: Wanted) -> RecordedExchange:
         if self._fetch is None:
             return RecordedExchange(
                 request, trouble=ExchangeTrouble("not-asked", "not in the recording")
@@ -122,7 +137,7 @@ class Session:
         if self._unanswered_in_a_row >= GIVEN_UP_AFTER:
             why = f"not requested: no response {self._unanswered_in_a_row} times in a row"
             return RecordedExchange(request, trouble=ExchangeTrouble("not-asked", why))
-        exchange = await self._sent(self._fetch, request)
+        exchange = await self._sent(self._fetch, request, wanted)
         self._unanswered_in_a_row = (
             self._unanswered_in_a_row + 1 if _is_unanswered(exchange) else 0
         )
@@ -130,14 +145,18 @@ class Session:
             self._record(exchange, repeat)
         return exchange
 
-    async def _sent(self, fetch: Fetcher, request: Request) -> RecordedExchange:
+    async def _sent(self, fetch: Fetcher, request: Request, wanted: Wanted) -> RecordedExchange:
         began = self._clock()
         try:
             async with fetch(request) as reply:
                 seconds = self._since(began)
-                body, trouble = await _body_of(reply, request)
+                body, trouble = await _body_of(reply, request, wanted)
                 headers = dict(reply.headers)
-                return RecordedExchange(request, reply.status, headers, body, trouble, seconds)
+                digest = hashlib.sha256(body).hexdigest() if wanted == "digest" else ""
+                kept = b"" if wanted == "digest" else body
+                return RecordedExchange(
+                    request, reply.status, headers, kept, trouble, seconds, digest
+                )
         except ArchiveError as error:
             status = error.status if isinstance(error, Refused) else None
             trouble = ExchangeTrouble(_kind_of(error), error.why)
@@ -158,14 +177,20 @@ def _kind_of(error: ArchiveError) -> Kind:
     return next(kind for known, kind in _KINDS if isinstance(error, known))
 
 
-async def _body_of(reply: Reply, request: Request) -> tuple[bytes, ExchangeTrouble | None]:
-    """Read a list up to the limit; bodies of mementos and errors are not needed."""
-    if request.purpose == "memento" or request.method == "HEAD" or reply.status != 200:
+async def _body_of(
+    reply: Reply, request: Request, wanted: Wanted
+) -> tuple[bytes, ExchangeTrouble | None]:
+    """Read a list up to its limit, and the beginning of what is compared or searched."""
+    is_list = request.purpose != "memento" and reply.status == 200
+    if request.method == "HEAD" or not (is_list or wanted != "lists"):
         return b"", None
+    most = MOST_OCTETS if is_list else _MOST[wanted]
     body = bytearray()
     try:
         async for piece in reply.chunks():
             body += piece
+            if len(body) > most and not is_list:
+                return bytes(body[:most]), None
             if len(body) > MOST_OCTETS:
                 why = f"longer than {MOST_OCTETS:,} octets, the most that is read"
                 return bytes(body[:MOST_OCTETS]), ExchangeTrouble("not-asked", why)
@@ -174,6 +199,11 @@ async def _body_of(reply: Reply, request: Request) -> tuple[bytes, ExchangeTroub
     return bytes(body), None
 
 
+_MOST: Final[dict[Wanted, int]] = {
+    "lists": 0,
+    "digest": MOST_COMPARED,
+    "text": MOST_SEARCHED,
+}
 FORMAT: Final = 1
 _RUN: Final = "run.json"
 
@@ -204,6 +234,7 @@ class _Line(msgspec.Struct, omit_defaults=True):
     body: bytes = b""
     trouble: ExchangeTrouble | None = None
     seconds: float = 0.0
+    digest: str = ""
 
 
 def write_run(folder: Path, run: RecordedRun) -> None:
@@ -288,7 +319,13 @@ def _exchanges(lines: Sequence[bytes]) -> Iterator[tuple[Key, RecordedExchange]]
         yield (
             key_of(request, read.repeat),
             RecordedExchange(
-                request, read.status, headers, read.body, read.trouble, read.seconds
+                request,
+                read.status,
+                headers,
+                read.body,
+                read.trouble,
+                read.seconds,
+                read.digest,
             ),
         )
 
@@ -308,6 +345,7 @@ def _line(exchange: RecordedExchange, repeat: int) -> _Line:
         exchange.body,
         exchange.trouble,
         round(exchange.seconds, 6),
+        exchange.digest,
     )
 
 

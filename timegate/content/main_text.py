@@ -66,6 +66,7 @@ class PageText:
     passwords: int = 0
     """Fields for passwords."""
     frames: tuple[str, ...] = ()
+    images: int = 0
     scripts: int = 0
     script_text: str = field(default="", repr=False)
     """The beginning of inline scripts and the addresses of others."""
@@ -191,6 +192,7 @@ def _described(tree: "HTMLTree", main: str, everything: str) -> PageText:
         link_targets=tuple((link.getattr("href") or "")[:300] for link in links[:300]),
         passwords=_passwords(tree),
         frames=tuple((frame.getattr("src") or "")[:_MOST_TITLE] for frame in frames),
+        images=len(_elements(tree, "img", 200)),
         scripts=len(scripts),
         script_text=_script_text(scripts),
         marks=_marks(tree),

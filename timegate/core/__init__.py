@@ -3,7 +3,7 @@
 The command line, batches, extraction, the library and the server use it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -12,15 +12,18 @@ from archives.registry import Registry
 from archives.source import Fetcher
 from timegate.access.blocklist import Blocklist
 from timegate.cache import Store
+from timegate.cdx import RangeLists
 from timegate.collections.opening import LocalCollections
 from timegate.config import Config
+from timegate.content.findings import LookLimits, QuoteFinding
+from timegate.content.fragments import TextQuote
 from timegate.observability.canaries import Canaries
 from timegate.observability.metrics import AttemptObserver, Metrics
 from timegate.observability.tracing import Trace
 from timegate.parts.composite import CompositeMemento, PartLimits
 from timegate.resolution.coalescing import AnswerMemory, Containment
 from timegate.resolution.context import RequestContext
-from timegate.resolution.model import Deadlines, Preferences, Resolves
+from timegate.resolution.model import Deadlines, Preferences, ReadsCopies, Resolves
 from timegate.resolution.neighbours import Neighbours
 from timegate.resolution.selection import Selections
 from timegate.routing.planner import Planner
@@ -43,6 +46,20 @@ class FindsParts(Protocol):
     ) -> CompositeMemento: ...
 
 
+class LooksForQuotes(Protocol):
+    """Looks for a quotation in copies. Failures of archives never raise."""
+
+    async def look(
+        self,
+        wanted: TextQuote,
+        mementos: Sequence[Memento],
+        context: RequestContext,
+        limits: LookLimits,
+        *,
+        all_of_them: bool = False,
+    ) -> QuoteFinding: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Core:
     """Everything that resolving needs, without HTTP."""
@@ -55,10 +72,13 @@ class Core:
     planner: Planner
     sources: ArchiveSources
     lists: ArchiveLists
+    ranges: RangeLists
     answers: AnswerMemory
     """Earlier answers of archives."""
     neighbours: Neighbours
     parts_of: FindsParts
+    texts: ReadsCopies
+    quotes: LooksForQuotes
     deadlines: Deadlines
     fetchers: Mapping[str, Fetcher]
     local: LocalCollections

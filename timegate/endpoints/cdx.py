@@ -6,8 +6,10 @@ also counts the captures that a filter cannot judge, because their archive does 
 field: they are left out, and an empty list never follows from that.
 """
 
+import json
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing
+from dataclasses import replace
 from typing import Final
 
 from archives.diagnostics import Diagnosis, Malformed
@@ -21,19 +23,28 @@ from timegate.cdx import (
     CdxQuery,
     Dialect,
     PywbObjects,
+    RangeLists,
+    RangeMerge,
     Selection,
     WaybackArray,
     WaybackLines,
     parameters_in,
     query_from,
 )
+from timegate.cdx.formats import PYWB, URL_M, WAYBACK
 from timegate.endpoints import PathDescription
 from timegate.identifiers.url import read_url
 from timegate.resolution.model import Attempt, Deadlines, Preferences, Query, Resolution, Router
 from timegate.resolution.preferences import BadPreference, check_archives, preferences_from
 from timegate.resolution.query import query_for_url
 from timegate.responses.model import ClientRequest, EarlyResponse, Response, StreamingResponse
-from timegate.responses.problems import nothing_found, problem, unjudged_captures, unreadable
+from timegate.responses.problems import (
+    nothing_found,
+    problem,
+    unjudged_captures,
+    unlisted_archives,
+    unreadable,
+)
 from timegate.responses.timemap import sources
 from timegate.timemaps import ArchiveLists, Merge, MergeDeadlines
 
@@ -44,6 +55,8 @@ PATHS: Final = {
 }
 _PREFERENCES: Final = ("archives", "exclude", "wait")
 """Parameters of ours that CDX servers of others do not have."""
+MOST_COUNTED: Final = 2_000_000
+"""Rows that are counted for the number of pages."""
 _SLICE: Final = 2_000
 """CdxCaptures processed at once: some 2 ms without filters, in which no request is served."""
 
@@ -57,8 +70,10 @@ class CdxCaptures:
         route: Router,
         registry: Registry,
         deadlines: Deadlines | None = None,
+        ranges: RangeLists | None = None,
     ) -> None:
         self._lists = lists
+        self._ranges = ranges
         self._route = route
         self._registry = registry
         self._deadlines = deadlines or Deadlines()
@@ -69,18 +84,8 @@ class CdxCaptures:
         """Return the rows as a stream; a `Response` if there are none, or that is unknown."""
         query = _query(cdx_query.url)
         preferences, applied = _preferences(request, self._registry)
-        archives = self._route(query, preferences, request.context).order
         async with AsyncExitStack() as stack:
-            merging = self._lists.merged(
-                archives,
-                query.original,
-                preferences,
-                request.context,
-                detailed=cdx_query.needs_index,
-                wanted=cdx_query.wanted,
-            )
-            merge = await stack.enter_async_context(merging)
-            await merge.begin(self._pace(preferences))
+            merge = await self._merge(stack, request, cdx_query, query, preferences)
             rows = _Rows(merge, cdx_query, writer)
             body = rows.written()
             first = await _first(body)
@@ -90,6 +95,54 @@ class CdxCaptures:
                 return _no_captures(query, preferences, rows, empty)
             rows.announce()
             return StreamingResponse(200, headers, await _started(first, body, stack.pop_all()))
+
+    async def counted(self, request: ClientRequest, cdx_query: CdxQuery) -> int:
+        """Return the number of rows of a range of URLs. Raises EarlyResponse."""
+        query = _query(cdx_query.url)
+        preferences, _ = _preferences(request, self._registry)
+        every = replace(cdx_query, limit=MOST_COUNTED, offset=0, resume=None)
+        async with AsyncExitStack() as stack:
+            merge = await self._merge(stack, request, every, query, preferences)
+            rows = _Rows(merge, every, _RowCounter())
+            try:
+                return sum([len(part) async for part in rows.written()])
+            except ArchiveError as error:
+                detail = f"{error.archive} {error.why}"
+                raise EarlyResponse(problem(502, "upstream-incomplete", detail)) from error
+
+    async def _merge(
+        self,
+        stack: AsyncExitStack,
+        request: ClientRequest,
+        cdx_query: CdxQuery,
+        query: Query,
+        preferences: Preferences,
+    ) -> Merge | RangeMerge:
+        """Return the merge of the lists, which have begun; *stack* ends it."""
+        archives = self._route(query, preferences, request.context).order
+        pace = self._pace(preferences)
+        if cdx_query.is_range:
+            if self._ranges is None:
+                raise EarlyResponse(problem(400, "bad-parameter", "matchType must be exact"))
+            turns = self._lists.turns
+            merging = self._ranges.merged(
+                archives, cdx_query, preferences, request.context, turns
+            )
+            merged_range = await stack.enter_async_context(merging)
+            await merged_range.begin(pace.soft, pace.hard)
+            return merged_range
+        merge = await stack.enter_async_context(
+            self._lists.merged(
+                archives,
+                query.original,
+                preferences,
+                request.context,
+                detailed=cdx_query.needs_index,
+                wanted=cdx_query.wanted,
+            )
+        )
+        await merge.begin(pace)
+        return merge
 
     def _pace(self, preferences: Preferences) -> MergeDeadlines:
         if preferences.wait is None:
@@ -106,14 +159,17 @@ class WaybackCdx:
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send the captures; empty text or ``[]`` if there are none."""
         query = _cdx_query(request, "wayback")
-        writer = (WaybackArray if query.output == "json" else WaybackLines)(query.fields)
+        writer = _wayback_writer(query)
         headers = {"Content-Type": WaybackLines.type, "Vary": VARY}
         if query.counts_pages:
-            return Response(200, headers, b"1\n")
-        if query.page > 0:
-            # Empty even for JSON: cdx_toolkit requests further pages while it gets [].
+            pages = await _pages(self._captures, request, query)
+            return Response(200, headers, f"{pages}\n".encode())
+        # Empty even for JSON: cdx_toolkit requests further pages while it gets [].
+        if query.page > 0 and not query.is_range:
             return Response(200, headers)
-        return await self._captures.listed(request, query, writer)
+        response = await self._captures.listed(request, query, writer)
+        is_empty = isinstance(response, Response) and response.status == 200
+        return Response(200, headers) if query.page > 0 and is_empty else response
 
 
 class PywbCdx:
@@ -126,13 +182,17 @@ class PywbCdx:
         """Send the captures; 404 if there are none, 400 after the only page (A-3)."""
         query = _cdx_query(request, "pywb")
         if query.counts_pages:
-            pages = b'{"pages": 1, "pageSize": 1, "blocks": 1}\n'
-            return Response(200, {"Content-Type": "application/json", "Vary": VARY}, pages)
-        if query.page > 0:
-            detail = "page must be 0, because all captures are on one page"
-            return problem(400, "bad-parameter", detail)
+            pages = await _pages(self._captures, request, query)
+            counted = {"pages": pages, "pageSize": 1, "blocks": pages}
+            body = json.dumps(counted).encode() + b"\n"
+            return Response(200, {"Content-Type": "application/json", "Vary": VARY}, body)
+        last = problem(400, "bad-parameter", "page must be less: no captures are left for it")
+        if query.page > 0 and not query.is_range:
+            return last
         response = await self._captures.listed(request, query, _pywb_writer(query))
         if isinstance(response, Response) and response.status == 200:
+            if query.page > 0:
+                return last
             # Clients read this member and treat the response as an empty list.
             message = f"No captures found for: {query.url}"
             copied = {name: response.headers[name] for name in ("Vary", "Memento-Sources")}
@@ -140,19 +200,53 @@ class PywbCdx:
         return response
 
 
-def _pywb_writer(query: CdxQuery) -> CdxFormat:
+async def _pages(captures: CdxCaptures, request: ClientRequest, query: CdxQuery) -> int:
+    """Return the number of pages, at least one."""
+    if not query.is_range:
+        return 1
+    return max(-(-await captures.counted(request, query) // query.page_rows), 1)
+
+
+class _RowCounter:
+    """Writes an octet for each row, to count them."""
+
+    type = ""
+    nothing = b""
+
+    def head(self) -> bytes:
+        return b""
+
+    def rows(self, captures: Sequence[Capture]) -> bytes:
+        return b"." * len(captures)
+
+    def tail(self, resume_key: str | None) -> bytes:  # noqa: ARG002 -- as other writers
+        return b""
+
+
+def _wayback_writer(query: CdxQuery) -> CdxFormat:
     if query.output == "json":
-        return PywbObjects(query.fields)
-    return WaybackLines(query.fields) if query.output == "text" else Cdxj(query.fields)
+        default = (*WAYBACK, *query.counters, URL_M)
+        return WaybackArray((*query.fields, *query.counters) if query.fields else default)
+    return WaybackLines((*(query.fields or WAYBACK), *query.counters))
+
+
+def _pywb_writer(query: CdxQuery) -> CdxFormat:
+    fields = query.fields
+    if query.is_range and not fields:
+        fields = (*PYWB[:6], "length", *PYWB[6:])
+    if query.output == "json":
+        return PywbObjects(fields)
+    return WaybackLines(fields) if query.output == "text" else Cdxj(fields)
 
 
 class _Rows:
     """The body, written while the lists of the archives are read."""
 
-    def __init__(self, merge: Merge, query: CdxQuery, writer: CdxFormat) -> None:
+    def __init__(self, merge: Merge | RangeMerge, query: CdxQuery, writer: CdxFormat) -> None:
         self.merge = merge
         self.query = query
-        self._selection = Selection(query)
+        keys = merge.keys_before if isinstance(merge, RangeMerge) else _no_keys
+        self._selection = Selection(query, keys)
         self._writer = writer
         self._announced: frozenset[str] | None = None
         self._judged_all = not query.doubtful_fields
@@ -218,6 +312,10 @@ class _Rows:
             for archive, error in self.merge.failures.items():
                 if archive not in self._announced:
                     raise error
+
+
+def _no_keys(_: Capture) -> dict[str, str]:
+    return {}
 
 
 def _slices(captures: Sequence[Capture]) -> Iterator[Sequence[Capture]]:
@@ -298,7 +396,7 @@ async def _with_first(
 
 
 def _headers(
-    merge: Merge, unjudged: int | None, writer: CdxFormat, applied: Sequence[str]
+    merge: Merge | RangeMerge, unjudged: int | None, writer: CdxFormat, applied: Sequence[str]
 ) -> dict[str, str]:
     headers = {
         "Content-Type": writer.type,
@@ -317,6 +415,10 @@ def _no_captures(
     """Return *empty* if all archives have answered and no capture fits, else the problem."""
     merge = rows.merge
     copied = {name: empty.headers[name] for name in ("Vary", "Memento-Sources")}
+    if isinstance(merge, RangeMerge) and merge.unlisted and not rows.unjudged:
+        others = merge.failures.keys() - merge.unlisted
+        if not others:
+            return unlisted_archives(sorted(merge.unlisted), copied)
     if not merge.failures and merge.asked:
         if not rows.unjudged:
             return empty

@@ -12,10 +12,9 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from archives.diagnostics import Diagnosis, Malformed
-from archives.evidence import WEB
 from archives.model import Closest, Memento
 from archives.moment import GRANULARITIES, Moment, second_of
-from archives.uri import check_text
+from archives.uri import WEB, check_text
 from timegate.endpoints import REDIRECT, PathDescription
 from timegate.endpoints.memento_formats import (
     API,

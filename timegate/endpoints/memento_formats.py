@@ -10,10 +10,10 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
-from archives.evidence import WEB
 from archives.formats.httpdate import http_date
 from archives.model import Memento, Relation
 from archives.moment import Moment
+from archives.uri import WEB
 from timegate.timemaps import FORMATS, TimeMapLinks
 from timegate.verdict import header_safe
 

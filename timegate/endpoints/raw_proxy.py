@@ -15,12 +15,13 @@ import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from archives.diagnostics import Diagnosis, Malformed
 from archives.errors import ArchiveError, Misbehaved
-from archives.evidence import WEB, address_of
+from archives.evidence import address_of
 from archives.formats.httpdate import http_date
 from archives.formats.linkformat import resolved
 from archives.model import Memento
@@ -28,7 +29,7 @@ from archives.moment import Moment
 from archives.registry import Registry
 from archives.replay_links import read_link
 from archives.source import Fetcher, Reply, Request
-from archives.uri import check_text
+from archives.uri import WEB, check_text
 from timegate.cdx import timestamp
 from timegate.endpoints import PathDescription
 from timegate.identifiers.url import read_url
@@ -235,7 +236,14 @@ class RawProxyEndpoint:
             # M-30: a mirror keeps the time and the original; Last-Modified would be its own.
             "Memento-Datetime": http_date(found.memento.stamp),
             "Link": links(
-                replace(found.resolution, query=query), self._answers.base_url, self._registry
+                replace(found.resolution, query=query),
+                self._answers.base_url,
+                self._registry,
+                address=(
+                    partial(self._wayback_address, found.requested)
+                    if found.requested.is_wayback
+                    else None
+                ),
             ),
             "Content-Location": header_safe(reply.url),
             "Cache-Control": "max-age=86400, no-transform" if exact else "no-cache",
@@ -245,6 +253,10 @@ class RawProxyEndpoint:
             **self._location(found, reply),
             **SANDBOX,
         }
+
+    def _wayback_address(self, requested: RawRequest, memento: Memento) -> str:
+        """Return our address of *memento*: clients know addresses of one archive only."""
+        return self._address(requested.path(timestamp(memento), memento.original))
 
     def _location(self, found: _Found, reply: Reply) -> dict[str, str]:
         """Return our address of the target of an archived redirect.

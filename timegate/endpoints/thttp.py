@@ -17,9 +17,9 @@ from typing import Final
 from urllib.parse import unquote
 
 from archives.diagnostics import Malformed
-from archives.evidence import WEB
 from archives.model import Closest
 from archives.registry import Registry
+from archives.uri import WEB
 from timegate.citations import cited
 from timegate.endpoints import REDIRECT, PathDescription
 from timegate.identifiers import parse

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from archives.diagnostics import Diagnosis, Malformed
-from archives.evidence import WEB
 from archives.moment import Moment
 from archives.registry import Registry
 from archives.replay_links import ReplayLink, read_link
-from archives.uri import read_uri
+from archives.uri import WEB, read_uri
 from timegate.identifiers.model import CanonicalEquality, IdentifierKind, ParsedIdentifier
 from timegate.identifiers.pwid import Pwid
 

@@ -45,12 +45,19 @@ def _read_http(text: str, diagnosis: Diagnosis) -> str:
     if scheme is None:
         return _with_scheme(text, diagnosis)
     if scheme not in ("http", "https"):
-        why = f"web archives hold http and https URLs, not {scheme}"
-        raise Malformed("not-negotiable", why, 0)
+        raise Malformed("not-negotiable", not_held(scheme), 0)
     uri = read_uri(text, diagnosis)
     if not host_of(uri):
         raise Malformed("bad-item", "the URL has no host", len(scheme) + 1)
     return uri
+
+
+def not_held(scheme: str) -> str:
+    """Return why no web archive is queried for a URL of *scheme*, and what to do instead."""
+    why = f"web archives hold http and https URLs, not {scheme}"
+    if scheme in ("ftp", "ftps"):
+        return f"if the server has a website too, write https:// instead: {why}"
+    return why
 
 
 def _with_scheme(text: str, diagnosis: Diagnosis) -> str:

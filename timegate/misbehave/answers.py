@@ -17,6 +17,7 @@ from timegate.misbehave.site import (
     CdxQuestion,
     FakeCapture,
     FakeSite,
+    PageQuestion,
     Question,
     ReplayQuestion,
     TimeGateQuestion,
@@ -57,17 +58,20 @@ def correct_answer(site: FakeSite, request: WireRequest, question: Question) -> 
         return WholeAnswer(405, (("Allow", "GET, HEAD"), PLAIN), b"only GET and HEAD\n")
     match question:
         case TimeGateQuestion():
-            return _timegate(site, request, question.original)
+            answer = _timegate(site, request, question.original)
         case TimeMapQuestion():
-            return timemap(site, question)
+            answer = timemap(site, question)
         case ReplayQuestion():
-            return _replay(site, question)
+            answer = _replay(site, question)
         case CdxQuestion():
-            return cdx(site, question)
+            answer = cdx(site, question)
+        case PageQuestion():
+            answer = _page(site, question)
         case UnknownQuestion():
-            return WholeAnswer(404, (PLAIN,), b"nothing here\n")
+            answer = WholeAnswer(404, (PLAIN,), b"nothing here\n")
         case _:
             assert_never(question)
+    return answer
 
 
 def requested_date(request: WireRequest) -> datetime | None:
@@ -81,7 +85,23 @@ def requested_date(request: WireRequest) -> datetime | None:
     return at
 
 
+_HTML: Final = ("Content-Type", "text/html; charset=utf-8")
+
+
+def _page(site: FakeSite, question: PageQuestion) -> WholeAnswer:
+    """Answer with an original: a fixed one (pattern 3), or one that links its TimeGate (2)."""
+    page = question.original
+    if not question.fixed:
+        links = ("Link", link_header(service_links(site, page)))
+        return WholeAnswer(200, (_HTML, links), b"<!doctype html><title>a page</title>")
+    dated = ("Memento-Datetime", "Fri, 20 Mar 2009 11:00:00 GMT")
+    links = ("Link", link_header([original_link(page)]))
+    return WholeAnswer(200, (_HTML, dated, links), b"<!doctype html><title>fixed</title>")
+
+
 def _timegate(site: FakeSite, request: WireRequest, original: str) -> WholeAnswer:
+    if site.options.timegate == "none":
+        return WholeAnswer(404, (PLAIN,), b"no TimeGate here\n")
     services = ("Link", link_header([original_link(original), *service_links(site, original)]))
     try:
         chosen = site.holdings.closest(original, requested_date(request))
@@ -89,6 +109,9 @@ def _timegate(site: FakeSite, request: WireRequest, original: str) -> WholeAnswe
         return WholeAnswer(400, (VARY, services, PLAIN), f"{error}\n".encode())
     if chosen is None:
         return WholeAnswer(404, (VARY, services, PLAIN), b"no capture of this page\n")
+    is_current = site.addresses.timegate(original) == original
+    if is_current and site.options.timegate == "302" and requested_date(request) is None:
+        return WholeAnswer(200, (_HTML, VARY, services), chosen.content)
     return timegate_to(site, chosen)
 
 
@@ -98,17 +121,16 @@ def timegate_to(site: FakeSite, chosen: FakeCapture) -> WholeAnswer:
     if site.options.timegate == "302":
         links = ("Link", link_header(_links(site, chosen)))
         return WholeAnswer(302, (("Location", address), VARY, links))
-    answer = replay_of(site, chosen)
-    return answer.having(*VARY).having("Content-Location", address)
+    answer = replay_of(site, chosen).having(*VARY)
+    if site.addresses.shared:
+        return answer
+    return answer.having("Content-Location", address)
 
 
 def _links(site: FakeSite, chosen: FakeCapture) -> list[FakeLink]:
     original = chosen.original
-    return [
-        original_link(original),
-        *service_links(site, original),
-        *neighbour_links(site, chosen),
-    ]
+    neighbours = [] if site.addresses.shared else neighbour_links(site, chosen)
+    return [original_link(original), *service_links(site, original), *neighbours]
 
 
 def _replay(site: FakeSite, question: ReplayQuestion) -> WholeAnswer:

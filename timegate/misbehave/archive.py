@@ -20,6 +20,7 @@ from timegate.misbehave.faults import (
 from timegate.misbehave.faults.fault import Fault, FaultContext
 from timegate.misbehave.site import (
     EXAMPLE,
+    PAGES,
     Addresses,
     ArchiveOptions,
     FakeCapture,
@@ -171,14 +172,26 @@ class Archive:
             choice = requested_faults(request) or self._default_choice(request)
         except ValueError as error:
             return WholeAnswer(400, (PLAIN,), f"{error}\n".encode())
-        site = FakeSite(self.holdings, Addresses(self.url + choice.prefix), self.options)
+        shared = self.options.timegate == "200-bare"
+        at = Addresses(self.url + choice.prefix, self.options.own, shared)
+        site = FakeSite(self._holdings_at(at), at, self.options)
         plain = WireRequest(request.method, choice.target, request.headers)
-        exchange = FaultContext(site, plain, read_question(choice.target))
+        exchange = FaultContext(site, plain, read_question(choice.target, at))
         names = names_applying(choice.faults, exchange)
         if self.on_request is not None:
             self.on_request(request, names)
             exchange = replace(exchange, announced=", ".join(names))
         return reply_with(choice.faults, exchange)
+
+    def _holdings_at(self, at: Addresses) -> FakeHoldings:
+        """Return what is held, and the same captures of the original on this server."""
+        held = self.holdings.everything()
+        copies = (
+            replace(each, original=f"{at.base}{PAGES}")
+            for each in held
+            if each.original == held[0].original
+        )
+        return FakeHoldings([*held, *copies])
 
     def _default_choice(self, request: WireRequest) -> FaultChoice:
         faults = self.faults if self.chance is None else self.chance.draw()

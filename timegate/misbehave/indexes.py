@@ -61,6 +61,8 @@ def service_links(site: FakeSite, original: str) -> list[FakeLink]:
     """Return the links to TimeGate and TimeMap (M-7)."""
     at = site.addresses
     timemap = link(at.timemap("link", original), "timemap", type="application/link-format")
+    if site.options.timegate == "none":
+        return [timemap]
     return [link(at.timegate(original), "timegate"), timemap]
 
 
@@ -119,11 +121,8 @@ def link_body(links: Sequence[FakeLink]) -> bytes:
 def timemap_links(site: FakeSite, question: TimeMapQuestion) -> list[FakeLink]:
     """Return the links of the requested TimeMap, in order."""
     original = question.original
-    first = [
-        original_link(original),
-        link(site.addresses.timegate(original), "timegate"),
-        _self(site, question),
-    ]
+    timegates = [] if site.options.timegate == "none" else service_links(site, original)[:1]
+    first = [original_link(original), *timegates, _self(site, question)]
     return [*first, *_page_links(site, question), *_memento_links(site, question)]
 
 

@@ -10,6 +10,8 @@ it would agree with every mistake in the code under test.
 /cdx?url=...                               CDX in pywb's dialect
 /cdx/search/cdx?url=...                    CDX in the Wayback Machine's dialect
 /hop/{n}/{URI-R}                           targets of redirect faults
+/page/...                                  an original, which links to its TimeGate or is it
+/fixed/...                                 an original that never changes (pattern 3)
 """
 
 import hashlib
@@ -192,18 +194,37 @@ class UnknownQuestion:
     """A request for anything else."""
 
 
-Question = TimeGateQuestion | TimeMapQuestion | ReplayQuestion | CdxQuestion | UnknownQuestion
+@dataclass(frozen=True, slots=True)
+class PageQuestion:
+    """A request for an original on the same server."""
+
+    original: str
+    fixed: bool = False
+
+
+Question = (
+    PageQuestion
+    | TimeGateQuestion
+    | TimeMapQuestion
+    | ReplayQuestion
+    | CdxQuestion
+    | UnknownQuestion
+)
 
 _REPLAY: Final = re.compile(r"/web/([0-9]{4,14})(|id_)/(.++)", re.DOTALL)
 _TIMEMAP: Final = re.compile(
     r"/timemap/(link|json|cdxj)/(?:page([0-9]{1,9})/)?(.++)", re.DOTALL
 )
+PAGES: Final = "/page/"
+FIXED: Final = "/fixed/"
 _HOP: Final = re.compile(r"/hop/([0-9]{1,9})/(.++)", re.DOTALL)
 _TIMEGATE: Final = re.compile(r"/timegate/(.++)", re.DOTALL)
 
 
-def read_question(target: str) -> Question:
+def read_question(target: str, addresses: "Addresses") -> Question:
     """Parse the target of a request; the URI-R at its end stays as written."""
+    if target.startswith((PAGES, FIXED)):
+        return _read_page(target, addresses)
     if found := _TIMEGATE.fullmatch(target):
         return TimeGateQuestion(found[1])
     if found := _HOP.fullmatch(target):
@@ -214,6 +235,13 @@ def read_question(target: str) -> Question:
     if found := _REPLAY.fullmatch(target):
         return ReplayQuestion(found[3], found[1], found[2])
     return _read_cdx(target)
+
+
+def _read_page(target: str, addresses: "Addresses") -> Question:
+    page = f"{addresses.base}{target}"
+    if addresses.own and target.startswith(PAGES):
+        return TimeGateQuestion(page)
+    return PageQuestion(page, fixed=target.startswith(FIXED))
 
 
 def _read_cdx(target: str) -> CdxQuestion | UnknownQuestion:
@@ -232,9 +260,15 @@ class Addresses:
 
     base: str
     """Scheme, host and port, without a slash at the end."""
+    own: bool = False
+    """Whether originals on this server are their own TimeGates (pattern 1)."""
+    shared: bool = False
+    """Whether mementos have no addresses but that of the TimeGate (patterns 1.3, 2.3)."""
 
     def timegate(self, original: str) -> str:
         """Return the URL of the TimeGate (URI-G)."""
+        if self.own and original.startswith(f"{self.base}{PAGES}"):
+            return original
         return f"{self.base}/timegate/{original}"
 
     def timemap(self, form: Form, original: str, page: int | None = None) -> str:
@@ -244,6 +278,8 @@ class Addresses:
 
     def memento(self, capture: FakeCapture, modifier: str = "") -> str:
         """Return the URL of a capture (URI-M)."""
+        if self.shared:
+            return self.timegate(capture.original)
         return f"{self.base}/web/{capture.stamp}{modifier}/{capture.original}"
 
     def hop(self, number: int, original: str) -> str:
@@ -258,8 +294,8 @@ class ArchiveOptions:
     The sentences of faults state the default amounts.
     """
 
-    timegate: Literal["302", "200"] = "302"
-    """RFC 7089 pattern 2.1 (redirect) or 2.2 (Content-Location)."""
+    timegate: Literal["302", "200", "200-bare", "none"] = "302"
+    """RFC 7089 pattern 2.1 (redirect), 2.2 (Content-Location), 2.3 (no URI-M), or 4."""
     timemap: Literal["whole", "pages", "index"] = "whole"
     """In one document, in pages, or as an index of pages (RFC 7089 5.1)."""
     page_size: int = 100
@@ -273,6 +309,8 @@ class ArchiveOptions:
     """Bytes of oversized content; the number of items in a flood is a hundredth of it."""
     bomb: int = 1 << 30
     """Bytes that a decompression bomb expands to."""
+    own: bool = False
+    """Originals on this server are their own TimeGates: patterns 1.1 to 1.3."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,17 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _FOR_USERS: Final = (
-    *("http", "commands", "batch", "library", "recipes", "collections", "whole-pages", "store"),
+    *(
+        "http",
+        "commands",
+        "batch",
+        "library",
+        "recipes",
+        "collections",
+        "whole-pages",
+        "content",
+        "store",
+    ),
     *("conformance", "install", "configuration", "operating", "misbehave"),
 )
 """The documents that are pages, in the order of the list."""

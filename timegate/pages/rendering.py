@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from archives.evidence import WEB
+from archives.uri import WEB
 from timegate.responses.model import ClientRequest, Response, weights
 from timegate.responses.problems import problem
 from timegate.text import sentence

@@ -262,7 +262,9 @@ def _dates(fields: Fields) -> Iterator[FoundDate]:
 
 
 def _month_first(month: str, year: str) -> str:
-    return f"{year}-{int(month):02}" if month in _MONTH_NUMBERS else f"{month} {year}"
+    return (
+        f"{year}-{int(month):02}" if month in _MONTH_NUMBERS else f"{month.capitalize()} {year}"
+    )
 
 
 def _plain(fields: Fields, name: str) -> str:

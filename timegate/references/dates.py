@@ -8,12 +8,11 @@ known, or that can be read in two ways, leaves a doubt: the answer is then not "
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
 from archives.moment import Moment
 from archives.regex_compat import compiled
-from timegate.text.written_dates import DATE_WORDS, WrittenDate, find_dates, whole_date
+from timegate.text.written_dates import DATE_WORDS, MONTHS, WrittenDate, find_dates, whole_date
 
 DateBasis = Literal["own", "archived", "accessed", "beside", "default", "published", "unmarked"]
 """What a date is the date of, the best first.
@@ -27,7 +26,7 @@ _BASES: Final[Sequence[DateBasis]] = (
 _CERTAIN: Final = frozenset(_BASES[:5])
 _SEEN: Final = frozenset(("archived", "accessed", "beside"))
 """What says that a page was there at that time."""
-_FIRST_PAGE: Final = "1991"
+FIRST_PAGE: Final = "1991"
 """The year of the first page of the Web."""
 BASIS_WORDS: Final[dict[DateBasis, str]] = {
     "own": "stated by the reference itself",
@@ -36,7 +35,7 @@ BASIS_WORDS: Final[dict[DateBasis, str]] = {
     "beside": "the date beside the reference",
     "default": "the date given for all references",
     "published": "the date of publication",
-    "unmarked": "the text does not say of what",
+    "unmarked": "the text does not say what it is the date of",
 }
 
 
@@ -108,7 +107,7 @@ class ChosenDate(NamedTuple):
         if self.used.basis == "published":
             why = ": no date of access is stated"
         elif self.used.basis == "unmarked":
-            return f"Date used: {self.used.text}, though {BASIS_WORDS['unmarked']}"
+            return f"Date used: {self.used.text}, but {BASIS_WORDS['unmarked']}"
         return f"Date used: {self.used.text}, {BASIS_WORDS[self.used.basis]}{why}"
 
     def _unused(self) -> str:
@@ -139,7 +138,9 @@ def _of_group(group: Sequence[FoundDate], rest: Sequence[FoundDate]) -> ChosenDa
         if len(years) != 1:
             return ChosenDate(None, None, (*group, *rest), doubt=True)
         return ChosenDate(Moment(years.pop()), used, others, doubt=True)
-    doubt = used.basis not in _CERTAIN and any(_contradicts(used, date) for date in others)
+    doubt = used.basis == "unmarked" or (
+        used.basis == "published" and any(_contradicts(used, date) for date in others)
+    )
     return ChosenDate(used.moment, used, others, doubt)
 
 
@@ -220,7 +221,7 @@ def _is_possible(date: FoundDate, latest: str | None = None) -> bool:
     moments = [*date.readings, *([date.moment] if date.moment else [])]
     if date.basis not in _SEEN or not moments:
         return True
-    return any(_FIRST_PAGE <= moment.digits <= (latest or moment.digits) for moment in moments)
+    return any(FIRST_PAGE <= moment.digits <= (latest or moment.digits) for moment in moments)
 
 
 def _alternatives(words: Iterable[str]) -> str:
@@ -240,18 +241,37 @@ _LONGEST_PHRASE: Final = 4
 """Words."""
 _EAST: Final = r"[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]"
 """Scripts without blanks between words."""
+_EASTERN: Final = compiled(_EAST)
 _EASTERN_MARK: Final = compiled(
     _alternatives(word for word in _BASIS_OF if re.search(_EAST, word))
 )
 _MARK_AFTER: Final = compiled(
-    rf"\s{{0,2}}(?:(?P<accessed>{_alternatives(DATE_WORDS['after']['accessed'])})"
-    rf"|(?P<archived>{_alternatives(DATE_WORDS['after']['archived'])}))",
+    rf"(?:[^\S\n]{{0,2}}|\.\s?(?=[\uac00-\ud7a3]))(?:(?P<accessed>{_alternatives(DATE_WORDS['after']['accessed'])})"
+    rf"|(?P<archived>{_alternatives(DATE_WORDS['after']['archived'])}))"
+    r"(?!\s(?:werden|wird|hat|haben)\b)"
+    # The word of another date.
+    r"(?![\s:]{1,2}(?:(?:on|am|le|el)\s)?(?:[A-Z][a-z]{2,8}\.?\s)?[0-9])",
     re.IGNORECASE,
 )
 _BETWEEN: Final = frozenset(DATE_WORDS["between"]["words"].split())
 _WEAK: Final = frozenset(DATE_WORDS["between"]["weak"].split())
 _WORDS: Final = compiled(r"[^\W\d_]{1,20}|[^\w\s]")
+_LEADS: Final = frozenset(
+    [
+        *_BETWEEN,
+        *DATE_WORDS["lead"]["words"].split(),
+        *(w for p in _BASIS_OF for w in p.split()),
+    ]
+)
+"""Words that may stand before an access word."""
+_WEEKDAYS: Final = frozenset(DATE_WORDS["weekdays"]["words"].split())
+_NEXT_WORD: Final = compiled(r"[^\S\n]([^\W\d_A-Z]{2,20})\b(?!://)")
+_TOKENS: Final = compiled(r"\n|\w++|[^\w\s]")
+_CLOCK: Final = compiled(
+    r"[0-9]{1,2}[:.h][0-9]{2}(?::[0-9]{2})?(?:\s?[ap]\.?m\b\.?)?", re.IGNORECASE
+)
 _LONGEST_GAP: Final = 40
+_LONGEST_LEAD: Final = 60
 _STRONG: Final = _BASIS_OF.keys() - _WEAK
 _ACCESS_WORD: Final = compiled(
     r"(?:(?:last|zuletzt|letzter|page|dernier|ultimo|senast|sist)\s)?"
@@ -274,6 +294,7 @@ _NOTE: Final = compiled(
 )
 _BEFORE_WORD: Final = compiled(r"[\s>)\].,;:\u2013\u2014-]{0,5}(?:(?:last|zuletzt|page)\s)?")
 _RELATIVE: Final = frozenset(DATE_WORDS["relative"]["words"].split())
+_TIME_WORDS: Final = _RELATIVE | MONTHS.keys()
 _LONGEST_UNREAD: Final = 40
 _ROMAN: Final = compiled(r"M{1,2}[CDLXVI]{1,8}")
 """A year in Roman numerals."""
@@ -312,7 +333,7 @@ def _unread(text: str) -> FoundDate:
 
 def _is_time(words: Sequence[str]) -> bool:
     return any(
-        word.strip(",;:.()[]").lower() in _RELATIVE
+        word.strip(",;:.()[]").lower() in _TIME_WORDS
         or any(map(str.isdigit, word))
         or _ROMAN.fullmatch(word.strip(",;:.()[]"))
         for word in words
@@ -324,10 +345,13 @@ def access_word(text: str) -> bool:
     return _ACCESS_WORD.match(text) is not None
 
 
-def mark_before(text: str, *, year: bool = False) -> DateBasis | None:
+def mark_before(
+    text: str, *, year: bool = False, cut: bool = False, after: str = ""
+) -> DateBasis | None:
     """Return what the last words of *text* say of a date that follows; None if nothing.
 
-    *year*: the date is a year alone.
+    *year*: the date is a year alone. *cut*: *text* begins inside a sentence. *after*: what
+    follows the date.
     """
     if not year and _MLA.search(text[-_LONGEST_GAP:]):
         return "accessed"
@@ -335,9 +359,22 @@ def mark_before(text: str, *, year: bool = False) -> DateBasis | None:
     if found is None:
         return None
     phrase, end = found
-    if len(text) - end > _LONGEST_GAP or not _connects(text[end:]):
+    is_weak = phrase in _WEAK
+    if len(text) - end > _LONGEST_GAP or not _connects(text[end:], weak=is_weak):
         return None
-    return None if year and phrase in _WEAK else _BASIS_OF[phrase]
+    if (year and is_weak) or ((year or is_weak) and _goes_on(after)):
+        return None
+    basis = _BASIS_OF[phrase]
+    if basis == "published" or _EASTERN.search(phrase):
+        return basis
+    before = f"{'0' if cut else ''}{text[: end - len(phrase)]}"
+    return basis if _is_led(before, weak=is_weak) else None
+
+
+def _goes_on(after: str) -> bool:
+    """Whether the next word after a date belongs to it: "2013 times", "4 June 2019 only"."""
+    word = _NEXT_WORD.match(after)
+    return word is not None and word[1] not in _BETWEEN
 
 
 def _last_mark(text: str) -> tuple[str, int] | None:
@@ -345,26 +382,54 @@ def _last_mark(text: str) -> tuple[str, int] | None:
     if not text.isascii() and (east := [*_EASTERN_MARK.finditer(text)]):
         return east[-1][0], east[-1].end()
     words = [*_WORDS.finditer(text)]
+    found: tuple[str, int] | None = None
     for first in range(len(words) - 1, -1, -1):
         for last in range(min(first + _LONGEST_PHRASE, len(words)) - 1, first - 1, -1):
             phrase = " ".join(word[0] for word in words[first : last + 1]).lower()
-            if phrase in _BASIS_OF:
-                return phrase, words[last].end()
-    return None
+            if phrase not in _BASIS_OF:
+                continue
+            if found is None or (words[last].end() >= found[1] and len(phrase) > len(found[0])):
+                # A longer phrase that contains it says more: "date of access".
+                found = phrase, words[last].end()
+        if found is not None and found[1] - words[first].start() > _LONGEST_GAP:
+            break
+    return found
 
 
-def _connects(gap: str) -> bool:
-    """Whether nothing but articles, prepositions and the name of a weekday is in *gap*."""
-    words = _WORDS.findall(gap)
-    return not any(
-        word[0].isalpha() and word.lower() not in _BETWEEN and following != ","
-        for word, following in pairwise([*words, ""])
-    )
+def _is_led(text: str, *, weak: bool) -> bool:
+    """Whether an access word after *text* is of a page: "the page was last", not "the suspect".
+
+    The words up to the last punctuation count. A *weak* word is one of access only at the
+    beginning of a note, or right after the link.
+    """
+    if text[-1:] == "-" and text[-2:-1].isalpha():
+        return False
+    allowed = _BETWEEN if weak else _LEADS
+    tokens = _TOKENS.findall(text[-_LONGEST_LEAD:])
+    while tokens and tokens[-1].isalpha():
+        if tokens.pop().lower() not in allowed:
+            return False
+    is_in_sentence = tokens[-1:] in ([","], ["."]) and any(map(str.isalnum, tokens))
+    return not (weak and is_in_sentence)
 
 
-def mark_after(text: str) -> DateBasis | None:
-    """Return what the first words of *text* say of a date before it; None if nothing."""
+def _connects(gap: str, *, weak: bool) -> bool:
+    """Whether nothing but articles, prepositions, a weekday and a time of day is in *gap*."""
+    rest = _CLOCK.sub("", gap)
+    if any(map(str.isdigit, rest)) or (weak and "," in rest):
+        return False
+    words = (word.lower() for word in _WORDS.findall(rest) if word[0].isalpha())
+    return all(word in _BETWEEN or word in _WEEKDAYS for word in words)
+
+
+def mark_after(text: str, before: str = "") -> DateBasis | None:
+    """Return what the first words of *text* say of a date before it; None if nothing.
+
+    *before*: the words before the date.
+    """
     match = _MARK_AFTER.match(text)
     if match is None:
+        return None
+    if not _EASTERN.search(match[0]) and not _is_led(before, weak=False):
         return None
     return "archived" if match["archived"] else "accessed"

@@ -15,10 +15,10 @@ from archives.registry import Registry
 from timegate.identifiers import parse
 from timegate.references.bibtex import read_bibtex
 from timegate.references.broken_lines import has_broken_pwid
-from timegate.references.dates import field_date, known_at
+from timegate.references.dates import FoundDate, field_date, known_at
 from timegate.references.hypertext import html_anchors, visible_text
 from timegate.references.invisible import VisibleText
-from timegate.references.lines import Columns, read_json, read_table
+from timegate.references.lines import REFERENCE_HEADINGS, Columns, read_json, read_table
 from timegate.references.links import TextLink, find_links, is_identifier
 from timegate.references.model import (
     BadInput,
@@ -30,6 +30,7 @@ from timegate.references.model import (
     masked,
     place_of,
 )
+from timegate.references.places import read_place
 from timegate.references.prose import dated, read_citation, read_prose
 from timegate.references.ris import read_ris
 from timegate.references.wikitext import read_wikitext, template_spans
@@ -83,6 +84,7 @@ _PAGE: Final = compiled(r"<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
 _LINK: Final = compiled(r"<a\s[^<>]{0,999}href\s{0,9}=", re.IGNORECASE)
 _JSON: Final = compiled(r"\[\s*+[{\"]|\{\s*+\"")
 _LOOK: Final = 8192
+_LONGEST_HEADING: Final = 40
 _UNSUPPORTED: Final = (
     (b"\xd0\xcf\x11\xe0", "an old office file: save it as .docx or as text"),
     (b"\x1f\x8b", "a compressed file: unpack it first"),
@@ -91,6 +93,9 @@ _UNSUPPORTED: Final = (
 )
 _QUOTED: Final = compiled(r"\"(?:urn:(?:pwid|duri):|pwid:|duri:)", re.IGNORECASE)
 """An identifier in quotation marks, which may be broken into lines."""
+_SETTINGS: Final = compiled(r"\[[A-Za-z]{1,40}\]\r?\n\w{1,40}=")
+"""A shortcut to a page, as browsers save it."""
+_QUOTED_CELL: Final = compiled(r"\"(?:[^\"]|\"\")*+\"\s{0,2}(?:[,;\t]|$)")
 _RIS: Final = compiled(r"^TY  ?- ", re.MULTILINE)
 _BEGINS_WITH_REFERENCE: Final = compiled(
     r"[<\"']?(?:(?:view-source:)?[a-z]{3,6}://|urn:|pwid:|duri:|tdb:|doi:|10\.[0-9]{4}|www\."
@@ -133,11 +138,17 @@ def _detected(text: str) -> InputFormat:
     if text.startswith('"') and not _QUOTED.match(text):
         # A CSV table may begin with a quoted heading; a JSON string is a whole line.
         first, _, rest = text.partition("\n")
-        if first.rstrip().count('"') == 2:
+        if first.rstrip(" ,\r").endswith('"') and first.count('"') == 2:
             return "jsonl"
+        if not _QUOTED_CELL.match(first):
+            return _detected_markup(text)
         return "csv" if rest.strip() or next(find_links(first), None) is None else "text"
     if _JSON.match(text):
         return "jsonl" if _begins_with_a_whole_line(text, last=True) else "json"
+    return _detected_markup(text)
+
+
+def _detected_markup(text: str) -> InputFormat:
     if _PAGE.match(text):
         return "html"
     marks: tuple[tuple[InputFormat, re.Pattern[str]], ...] = (
@@ -155,16 +166,31 @@ def _plain(text: str) -> InputFormat:
     lines = [line for line in whole[:-1] or [text] if line.strip()]
     for delimiter in ",;\t":
         in_all = bool(lines) and all(delimiter in line for line in lines)
-        if in_all and " " not in lines[0] and len(whole) > 1:
+        if (
+            in_all
+            and len(whole) > 1
+            and (" " not in lines[0] or _is_heading(lines[0], delimiter))
+        ):
             return "csv"
     listed = [line.split() for line in whole if line.strip() and line.lstrip()[0] != "#"]
     # A list has no lines of words; one word that is no reference is an entry with a fault.
     is_prose = any(
         len(words) > 1 and not _BEGINS_WITH_REFERENCE.match(words[0]) for words in listed
     )
+    # A table with pipes, and the settings of a shortcut.
+    is_table = bool(lines) and all("|" in line for line in lines)
+    is_prose = is_prose or is_table or _SETTINGS.match(text) is not None
     is_cut = any(link.incomplete and "." in link.identifier for link in find_links(text))
     is_broken = is_cut or _is_broken(listed) or has_broken_pwid(text)
     return "text" if is_prose or is_broken else "lines"
+
+
+def _is_heading(line: str, delimiter: str) -> bool:
+    """Whether *line* names the columns of a table, one of them that of the links."""
+    cells = [cell.strip(' "').lower() for cell in line.split(delimiter)]
+    return any(cell in REFERENCE_HEADINGS for cell in cells) and all(
+        len(cell) <= _LONGEST_HEADING for cell in cells
+    )
 
 
 def _is_broken(lines: list[list[str]]) -> bool:
@@ -212,6 +238,18 @@ def places_in(
         places = _numbered(_places(visible.text, form, registry, now))
     for place in places:
         yield visible.placed(_known_at(place, now))
+
+
+def _with_stamp(place: ReferencePlace, registry: Registry) -> ReferencePlace:
+    """Return the citation *place* with the time that an id of an archive contains."""
+    span = TextSpan(0, 0)
+    links = [read_place(TextLink(span, link, link), registry) for link in place.item.references]
+    stamps = [link.archived for link in links if link.archived and link.own is None]
+    if not stamps or place.item.trouble:
+        return place
+    dates = (FoundDate(str(stamps[0]), stamps[0], "archived"), *place.dates)
+    item = cited(place.item.references, dates).item
+    return place._replace(item=item._replace(position=place.item.position), dates=dates)
 
 
 def _known_at(place: ReferencePlace, now: datetime) -> ReferencePlace:
@@ -279,16 +317,12 @@ def _places(
     if form == "wikitext":
         yield from _wikitext_places(text, registry, now)
         return
-    if form == "bibtex":
-        yield from read_bibtex(text, lambda link: is_archive_link(link, registry))
-        return
-    if form == "ris":
-        for place in read_ris(text):
-            kept = is_archive_link(place.item.text, registry)
-            yield place if kept else place._replace(link=None)
+    if form in ("bibtex", "ris"):
+        yield from _entries(text, form, registry)
         return
     whole = text.strip().strip('"\u201c\u201d')
-    if form == "text" and "\n" in whole and is_identifier(whole):
+    begins = _BEGINS_WITH_REFERENCE.match(whole) is not None
+    if form == "text" and "\n" in whole and begins and is_identifier(whole):
         joined = "".join(whole.split())
         yield cited((joined,), ())
         return
@@ -299,9 +333,22 @@ def _places(
         yield place_of(found._replace(dates=found.dates.as_of(now)), notation)
 
 
+def _entries(text: str, form: InputFormat, registry: Registry) -> Iterator[ReferencePlace]:
+    """Yield the entries of BibTeX, or of RIS, in which only archive links are rewritten."""
+    if form == "bibtex":
+        for place in read_bibtex(text, lambda link: is_archive_link(link, registry)):
+            yield _with_stamp(place, registry)
+        return
+    for place in read_ris(text):
+        kept = is_archive_link(place.item.text, registry)
+        stamped = _with_stamp(place, registry)
+        yield stamped if kept else stamped._replace(link=None)
+
+
 def _wikitext_places(text: str, registry: Registry, now: datetime) -> Iterator[ReferencePlace]:
     """Yield the citations, and the links outside them; what is not dead is not rewritten."""
-    citations = [*read_wikitext(text, lambda _: False, living=True)]
+    read = read_wikitext(text, lambda _: False, living=True)
+    citations = [_with_stamp(place, registry) for place in read]
     bare = [*read_prose(masked(text, template_spans(text)), registry)]
     if not (citations or bare):
         # A template that is no citation may have a link in it.

@@ -116,6 +116,6 @@ def _references(attributes: Mapping[str, str]) -> Iterator[str]:
     named = [*copies, attributes.get("href", ""), attributes.get("data-originalurl", "")]
     for link in dict.fromkeys(named):
         if link.startswith("//"):
-            yield f"http:{link}"
+            yield f"https:{link}"
         elif link.lower().startswith(_IDENTIFIERS):
             yield link

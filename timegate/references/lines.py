@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, dropwhile, islice
 from typing import BinaryIO, Final, NamedTuple
 
-from timegate.references.dates import basis_of_name
+from timegate.references.dates import FIRST_PAGE, basis_of_name
 from timegate.references.model import BadInput, Item
 from timegate.text.written_dates import whole_date
 
@@ -17,6 +17,7 @@ _NAMES: Final = ("pwid", "identifier", "url", "uri", "link", "href", "id")
 _DATES: Final = ("dates", "date", "datetime", "timestamp", "accessed")
 _PUBLISHED: Final = "issued"
 _ALSO: Final = "also"
+_UNCLEAR: Final = "No name of a field or column says when the page was seen"
 _EXPECTED: Final = "expected a list of URLs, or of objects with url and date"
 
 
@@ -50,7 +51,7 @@ def item_of(position: int, value: object) -> Item:
     dates = dates or tuple(_dates(members.get(_PUBLISHED)))
     unknown = () if dates else tuple(_unnamed_dates(members))
     is_unclear = len(set(unknown)) > 1
-    dates = dates or (() if is_unclear else unknown)
+    dates = dates or (() if is_unclear else tuple(filter(_may_be_seen, unknown)))
     also = members.get(_ALSO)
     return Item(
         position,
@@ -58,7 +59,8 @@ def item_of(position: int, value: object) -> Item:
         references or (text,),
         dates,
         also=tuple(_strings(also if isinstance(also, list) else [also])),
-        doubt=is_unclear,
+        said=_UNCLEAR if unknown else "",
+        doubt=bool(unknown),
     )
 
 
@@ -229,12 +231,18 @@ def _items_of(line: str) -> Iterator[Item]:
 
 _SAMPLE: Final = 20
 _DELIMITERS: Final = ",;\t"
-_REFERENCE_HEADINGS: Final = ("pwid", "url", "uri", "link", "href", "identifier", "reference")
+REFERENCE_HEADINGS: Final = (
+    *("pwid", "url", "uri", "link", "href", "identifier", "reference"),
+    *("adresse", "lien", "enlace", "address", "website"),
+)
 _ACCESS_HEADINGS: Final = (
     *("archive-date", "access-date", "access date", "accessdate", "accessed", "urldate"),
     *("retrieved", "date accessed", "abgerufen am", "last visited"),
 )
-_DATE_HEADINGS: Final = ("date", "datetime", "timestamp", "time", "year", "published")
+_DATE_HEADINGS: Final = (
+    *("date", "datetime", "timestamp", "time", "year", "published"),
+    *("datum", "dato", "fecha", "data", "tarih", "дата", "日期", "日付", "날짜"),
+)
 
 
 class Columns(NamedTuple):
@@ -269,23 +277,27 @@ def _items(
     place = _reference_column(columns.reference, headings, body, is_reference)
     days = _columns_of_dates(body, place)
     dates = _date_columns(columns.dates, headings)
-    # With several columns of dates and no word about access, any of them may be meant.
+    # With several columns of dates and no word about access, any of them may be meant; a date
+    # beside more than a reference may be that of anything.
     is_known = bool(columns.dates or _access_columns(headings))
-    doubt = not is_known and len({*days, *dates}) > 1
-    dates = dates or ([] if doubt else days)
+    several = not is_known and len({*days, *dates}) > 1
+    is_alone = not headings and max(map(len, body), default=0) <= len(("reference", "date"))
+    doubt = several or bool(days and not dates and not is_alone)
+    dates = dates or ([] if several else days)
     also = [column for column, name in enumerate(headings) if name == _ALSO]
     valid = headings.index("valid") if {"valid", "parentname"} <= {*headings} else None
     position = 0
     for row in chain(body, rows):
         reference = _cell(row, place)
         if reference and (valid is None or _cell(row, valid).lower() != "true"):
-            written = (_cell(row, column) for column in dates)
+            written = filter(_may_be_seen, (_cell(row, column) for column in dates))
             yield Item(
                 position,
                 reference,
                 (reference,),
                 tuple(filter(None, written)),
                 also=tuple(url for column in also for url in _cell(row, column).split()),
+                said=_UNCLEAR if doubt else "",
                 doubt=doubt,
             )
             position += 1
@@ -311,7 +323,7 @@ def _reference_column(
         # Half of them is enough: a faulty reference should be reported, not hide the column.
         if cells and sum(map(is_reference, cells)) * 2 >= len(cells):
             return column
-    named = [headings.index(name) for name in _REFERENCE_HEADINGS if name in headings]
+    named = [headings.index(name) for name in REFERENCE_HEADINGS if name in headings]
     if named or not body:
         return named[0] if named else 0
     raise BadInput("no column contains URLs or identifiers; name it with --column")
@@ -351,6 +363,12 @@ def _is_day(cell: str) -> bool:
     if date is None or not (date.moment or date.readings):
         return False
     return len((date.moment or date.readings[0]).digits) > len("2010")
+
+
+def _may_be_seen(cell: str) -> bool:
+    """Whether there was a Web at that date."""
+    date = whole_date(cell)
+    return date is None or date.moment is None or date.moment.digits >= FIRST_PAGE
 
 
 def _column(name: str, headings: Sequence[str]) -> int:

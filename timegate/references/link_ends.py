@@ -23,9 +23,9 @@ _SUFFIX: Final = r"(?:[sx]?html?|php[0-9]?|pdf|aspx?|jspx?|cfm|cgi|xml|txt|docx?
 _FILE: Final = compiled(rf"(?:[\w%~+-]{{1,80}}\.){{1,4}}{_SUFFIX}(?!\w)")
 _REST_OF_FILE: Final = compiled(rf"{_SUFFIX}(?![\w/])")
 _PATH: Final = compiled(r"[\w%~+.-]{0,80}[/=?&][\w%~+./=?&#-]")
-# The rest of a path after a blank; "and/or" and 5/11/2010 are none.
+# The rest of a path after a blank; "and/or", 5/11/2010 and media types are none.
 _FOLDERS: Final = compiled(
-    r"(?!(?:and|or|und|oder|et|ou|y|e)/|[0-9/]{1,12}(?!\w))[\w%~+-]{2,80}/[\w%~+-]{2}"
+    r"(?!(?:and|or|und|oder|et|ou|y|e|text|image|application|audio|video)/|[0-9/]{1,12}(?!\w))[\w%~+-]{2,80}/[\w%~+-]{2}"
 )
 _ADDRESS: Final = compiled(
     r"[\w+.-]{1,12}://|www[0-9]?\.|[\w-]{1,63}\.[\w.-]{2,200}/|[\w-]{1,9}:"

@@ -26,7 +26,9 @@ from timegate.text.written_dates import other_dates, whole_date
 
 _START: Final = compiled(
     r"(?<![A-Za-z0-9@])(?:view-source:)?(?:urn:(?:pwid|duri|tdb):|pwid:|duri:|tdb:|pdi://"
-    r"|h(?:tt|xx|\*\*)ps?(?:\s?:\s?|\[:\]|\(:\))//|h(?:tt|xx)ps?\[://\]"
+    r"|h(?:tt|xx|\*\*)ps?(?:\s?:\s?|\[:\]|\(:\))//(?:\x20(?=(?:[\w-]{1,63}\.){1,5}[a-z]{2,18}(?:[/\s]|$)))?"
+    r"|h(?:tt|xx)ps?\[://\]|(?<![:/\\\w])//(?=(?:[\w-]{1,63}\.){1,5}[a-z]{2,18}(?::[0-9]{1,5})?(?:[/?\s]|$))"
+    r"|arxiv:\s?(?=[0-9]{4}\.[0-9]{4,5}|[a-z-]{2,20}(?:\.[A-Z]{2})?/[0-9]{7})|hdl:\s?(?=[0-9][0-9.]{1,20}/\w)"
     r"|https?%3A%2F%2F(?=\w)|www[0-9]?(?:\.|\[\.\])(?=[\w-])"
     r"|doi(?::\s{0,2}|\s)(?=10\.[0-9]{4,9}/)|10\.[0-9]{4,9}/(?=[^\s]))",
     re.IGNORECASE,
@@ -45,8 +47,12 @@ _IN_LINES: Final = compiled(r"[ \t]{0,4}\r?\n[ \t>]{0,16}")
 _NEXT: Final = compiled(
     r"(?<![,;|])[,;|]++(?=(?:https?|hxxps?)://|urn:pwid:|duri:)", re.IGNORECASE
 )
-_DATE_CELL: Final = compiled(r"[,;](?=[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?$)")
+_DATE_CELL: Final = compiled(
+    r",(?=[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?$)|;(?=[0-9]{4}-[0-9]{2}(?:-[0-9]{2}(?:;|$)|$))"
+)
 _ENTITY_END: Final = compiled(r"&(?:gt|lt|quot|nbsp|#39|#34|#60|#62|rdquo|ldquo);")
+_FOOTNOTE: Final = compiled(r"\[\^?[0-9a-z]{1,3}\][.,;]?$")
+_LONGEST_NOTE: Final = 8
 _BRACKETS: Final = compiled(r"[\[\]]")
 _CLOSING: Final = {")": "(", "]": "[", "}": "{", ">": "<"}
 _AFTER: Final = frozenset(".,;:!?'\"\u2019\u2018…·*_~")
@@ -57,11 +63,18 @@ _TYPESET: Final = str.maketrans(
 )
 _DEFANGED: Final = (
     (compiled(r"^h(?:xx|\*\*)p", re.IGNORECASE), "http"),
-    (compiled(r"^(https?)\s?(?:\[:\]|\(:\)|:)\s?//", re.IGNORECASE), r"\1://"),
+    (compiled(r"^(https?)\s?(?:\[:\]|\(:\)|:)\s?//\s?", re.IGNORECASE), r"\1://"),
     (compiled(r"^(https?)\[://\]", re.IGNORECASE), r"\1://"),
     (compiled(r"\[\.\]|\(\.\)|\[dot\]|\(dot\)|\{\.\}", re.IGNORECASE), "."),
 )
-_NOTHING_TO_UNDO: Final = compiled(r"https?://(?!https?:)[^/&\\(\[{][^&\\(\[{]*+")
+_ADDRESSES: Final = {
+    "arxiv:": "https://arxiv.org/abs/",
+    "hdl:": "https://hdl.handle.net/",
+    "//": "https://",
+    "www": "http://www",
+}
+"""Beginnings of links without a scheme of the Web, and their addresses."""
+_NOTHING_TO_UNDO: Final = compiled(r"https?://(?!https?:)[^\s/&\\(\[{][^&\\(\[{]*+")
 _TWICE: Final = compiled(r"^https?://(?=https?://)", re.IGNORECASE)
 _TEX: Final = compiled(r"\\([_%&#~$-])")
 _HOST_PATH: Final = compiled(
@@ -213,6 +226,8 @@ def _link(text: str, span: TextSpan) -> TextLink | None:
     start, end = span
     entity = _ENTITY_END.search(text, start, end)
     raw = _bracket(text, start, entity.start() if entity else end)
+    note = _FOOTNOTE.search(text, max(start, raw - _LONGEST_NOTE), raw)
+    raw = note.start() if note else raw
     before_words = end_before_words(text, start, raw)
     end = trimmed(text, start, before_words)
     glued = glued_word(text, start, end)
@@ -226,6 +241,7 @@ def _link(text: str, span: TextSpan) -> TextLink | None:
     incomplete = (
         opened is not None
         or glued is not None
+        or note is not None
         or (before_words == raw and may_go_on(text, start, end, raw))
         or any(ord(character) in _TYPESET for character in text[start:end])
     )
@@ -274,12 +290,16 @@ def meant(written: str) -> str | None:
     link = _TWICE.sub("", link)
     for pattern, plain in _DEFANGED:
         link = pattern.sub(plain, link)
-    link = decode_entities(_TEX.sub(r"\1", link))
+    return _with_scheme(decode_entities(_TEX.sub(r"\1", link)))
+
+
+def _with_scheme(link: str) -> str | None:
     lower = link.lower()
     if lower.startswith(("doi", "10.")):
         return f"https://doi.org/{link[link.index('10.') :]}"
-    if lower.startswith("www"):
-        return f"http://{link}"
+    for prefix, address in _ADDRESSES.items():
+        if lower.startswith(prefix):
+            return address + link[len(prefix) :].lstrip()
     if lower.startswith(("http", "urn:", "pwid:", "duri:", "tdb:", "pdi:")):
         return None if lower.partition("://")[2] == "" and "://" in lower else link
     return f"http://{link}" if _HOST_PATH.match(link) else None

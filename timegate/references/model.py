@@ -187,6 +187,10 @@ _NO_DATE: Final = "(accessed n.d.)"
 def _restated(date: FoundDate) -> str:
     if date.moment is None and not date.readings and not _is_read_alike(date):
         return _NO_DATE
+    is_short = date.moment is None and next(find_dates(date.text), None) is None
+    if date.basis not in _MARKS and is_short:
+        # With a year of two digits, it is a date only in its own place.
+        return _NO_DATE
     return _MARKS.get(date.basis, "and this is of {};").format(date.text)
 
 

@@ -30,6 +30,7 @@ _CONTINUED: Final = 60
 """Characters between a link and the archive link of the same page."""
 _ADJACENT: Final = 3
 _SAME_CITATION: Final = 160
+_NUMBERS: Final = ("https://doi.org/10.", "https://arxiv.org/abs/", "https://hdl.handle.net/")
 
 
 class LinkPlace(NamedTuple):
@@ -240,7 +241,8 @@ def _with_doi(one: LinkPlace, other: LinkPlace, gap: str) -> LinkPlace | None:
 
 
 def _is_doi(place: LinkPlace) -> bool:
-    return place.identifier.startswith("https://doi.org/10.")
+    """Whether it is a DOI, or a number of arXiv or of the Handle System."""
+    return place.identifier.startswith(_NUMBERS)
 
 
 def _as_one(one: LinkPlace, other: LinkPlace, first: LinkPlace, second: LinkPlace) -> LinkPlace:

@@ -38,7 +38,7 @@ _CONNECTED: Final = compiled(
 )
 _AROUND_DATE: Final = frozenset(" \t\r\n,;:@()[]{}|<>-\u2013\u2014*•·#\"'.\u3000")
 _SENTENCE: Final = compiled(r"[.;]\s|\band\b|\bund\b|\bet\b|\by\b")
-_PARENTHESES: Final = frozenset("([\uff08\u3010")
+_PARENTHESES: Final = frozenset("(\uff08")
 _MARK_BEFORE_LINK: Final = compiled(
     r"(?:(?P<archived>archived|preserved|saved)|retrieved|accessed|viewed|visited|consulted"
     r"|downloaded|cited)(?:\sit|\sby\s\w{1,20})?"
@@ -58,18 +58,39 @@ _INLINE: Final = compiled(
 """Markup inside a line, and the endings of ordinal numbers."""
 _FAR: Final = 400
 """Characters between a link and a date that may belong to it."""
+_STAMP_LENGTH: Final = len("20101105101500")
+"""Digits of the timestamp of a capture."""
+_CDX_KEY: Final = compiled(r"\)/\S{0,80}\s$")
+"""The first field of a line of a CDX index."""
 _SEEN: Final = ("archived", "accessed")
 _WEAK_BASES: Final = ("published", "unmarked")
 _BRACKET_GAP: Final = 6
 _OPENED: Final = compiled(r"[ \t>.,;\])]{0,3}[(\[][^()\[\]\n]{0,90}$")
 _CLOSED: Final = compiled(r"[^()\[\]\n]{0,90}[)\]]")
 _PARENTHESIS_AFTER: Final = compiled(r"[\s>.,\])/]{0,3}[(\uff08]")
+_AFTER_TITLE: Final = compiled(r"[^\[\]\n]{0,200}\]\s?[(\uff08]")
+"""The title of an external link of a wiki, and a parenthesis."""
+_PARENTHESIS_ENDS: Final = compiled(
+    r"\.?\s?(?:,?\s?(?:um|at|kl\.?)?\s?[0-9]{1,2}[:.][0-9]{2}[^()\n]{0,12})?[)\]\uff09\u3011]"
+)
+"""The end of a parenthesis after a date, perhaps with a time of day."""
+_GOES_ON: Final = compiled(r"\s[^\W\d_A-Z]{2,20}\s")
+"""A word in small letters, as in "the fire (3 May 1990) destroyed"."""
+_AT: Final = compiled(r"\b(?:on|at|as of|am|vom|le|du|el|del|il|em|op|den)\s$", re.IGNORECASE)
+_VERB: Final = compiled(
+    r",?\s(?:is|was|are|were|has|had|have|will|can|ist|war|wurde|wird|hat|est|était|fut|a|es|era|fue"
+    r"|è|foi|é|werd|blev|är|var|er)\s"
+)
+"""After a date before the link: it is part of what a sentence says."""
+_WEEKDAY: Final = compiled(
+    r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,?\s$", re.IGNORECASE
+)
 _FOR_ALL: Final = compiled(
     r"\b(?:all|both|each|alle|jeweils|sämtliche|tous|toutes|todos|todas|tutti|tutte|samtliga)\b",
     re.IGNORECASE,
 )
 _AND_ALSO: Final = compiled(
-    r"\s{0,2}(?:[,;/&+\u2010-\u2015-]|(?:to|until|till|bis|au|al|tot|til|till)\b|(?:,\s)?\b(?:and|und|et|y|e|i|og|och|en|or|oder)\b(?:\s(?:again|also|then))?"
+    r"[\u2010-\u2015-]|\s?\([^()]{1,12}\),?\s|\s{0,2}(?:[,;/&+\u2010-\u2015-]|(?:to|until|till|bis|au|al|tot|til|till)\b|(?:,\s)?\b(?:and|und|et|y|e|i|og|och|en|or|oder)\b(?:\s(?:again|also|then))?"
     r"(?:\son)?)\s{1,2}",
     re.IGNORECASE,
 )
@@ -86,6 +107,14 @@ class _Extent(NamedTuple):
     """Where the last link begins."""
     first: int
     """Where the first link ends."""
+
+
+class _Floor(NamedTuple):
+    """The end of the date before."""
+
+    end: int
+    cuts: bool
+    """Whether that date says nothing of when the page was seen."""
 
 
 def read_prose(text: str, registry: Registry) -> Iterator[FoundReference]:
@@ -188,13 +217,15 @@ def _assigned(
         if not _taken(date, dates)
     ]
     # Fourteen digits that are a time are nothing else.
-    only_marked = {date.start for date in others if len(date.text) != len("20101105101500")}
+    only_marked = {date.start for date in others if len(date.text) != _STAMP_LENGTH}
     floor = 0
     last: DateBasis = "unmarked"
+    for_all: list[tuple[FoundDate, range]] = []
     for date in sorted([*dates, *others]):
         after = bisect_left(starts, date.start)
         number = _owner(text, spans, after, date)
-        basis = _basis(text, spans, date, floor, number)
+        is_new = last not in _SEEN
+        basis = _basis(text, spans, date, _Floor(floor, is_new), number)
         if basis in _WEAK_BASES and last != "beside" and _continues(text, floor, date):
             basis = last
         last = basis
@@ -205,13 +236,24 @@ def _assigned(
         each = found_date(date, basis)
         assigned[number].append(each)
         if basis == "accessed" and _FOR_ALL.search(
-            text[max(floor, date.start - 30) : date.start]
+            text, max(floor, date.start - 30), date.start
         ):
-            for earlier in range(max(0, number - _MOST_DATES), number):
-                if not assigned[earlier]:
-                    assigned[earlier].append(each)
+            # As a heading, it is also of what follows.
+            end = len(spans) if date.end <= starts[number] else number
+            for_all.append((each, range(max(0, number - _MOST_DATES), end)))
         floor = date.end
+    _give_to_all(assigned, for_all)
     return assigned
+
+
+def _give_to_all(
+    assigned: dict[int, list[FoundDate]], for_all: Iterable[tuple[FoundDate, range]]
+) -> None:
+    """Add the dates of several references to those of them that have none."""
+    for date, numbers in for_all:
+        for number in numbers:
+            if not assigned[number]:
+                assigned[number].append(date)
 
 
 def _continues(text: str, end: int, date: WrittenDate) -> bool:
@@ -309,49 +351,87 @@ def _is_punctuation(gap: str) -> bool:
 
 
 def _basis(
-    text: str, spans: Sequence[_Extent], date: WrittenDate, floor: int, number: int
+    text: str, spans: Sequence[_Extent], date: WrittenDate, floor: _Floor, number: int
 ) -> DateBasis:
     """Return what *date* is the date of."""
     span = spans[number]
     if span.start < date.start < span.end:
         # Between a link and the archive link of the same page.
         span = span._replace(end=min(span.first, date.start), last=span.start)
-    begin = max(floor, date.start - _REACH, span.end if span.end <= date.start else 0)
-    before = text[begin : date.start]
-    is_year = date.moment is not None and len(date.moment.digits) == 4
-    marked = mark_before(before, year=is_year) or mark_after(text[date.end : date.end + 24])
-    if marked is not None:
+    begin = max(floor.end, date.start - _REACH, span.end if span.end <= date.start else 0)
+    marked = _marked(text, date, begin, is_cut=floor.cuts and begin == floor.end > 0)
+    is_told = date.end <= span.start and _VERB.match(text, date.end) is not None
+    if marked is not None and not is_told:
         return marked
+    if basis := _basis_of_place(text, span, date):
+        return basis
+    if len(date.text) == _STAMP_LENGTH and _CDX_KEY.search(text[begin : date.start]):
+        return "archived"
+    return "published" if _is_in_parentheses(text, span, date) else "unmarked"
+
+
+def _basis_of_place(text: str, span: _Extent, date: WrittenDate) -> DateBasis | None:
+    """Return what a date beside the link, or in brackets of its own, is the date of."""
     if span.end <= date.start and _ON.fullmatch(text, span.end, date.start):
         words = text[max(0, span.last - _REACH) : span.last]
         if mark := _MARK_BEFORE_LINK.search(words):
             return "archived" if mark["archived"] else "accessed"
+        if basis := mark_before(words):
+            return basis
     if _is_beside(text, span, date):
         return "beside"
     if _is_in_brackets(text, span, date) or _is_after_link(text, span, date):
         return "accessed"
-    return "published" if _is_in_parentheses(text, date) else "unmarked"
+    return None
+
+
+def _marked(text: str, date: WrittenDate, begin: int, *, is_cut: bool) -> DateBasis | None:
+    """Return what the words around *date* say of it; those before it are from *begin* on."""
+    is_year = date.moment is not None and len(date.moment.digits) == 4
+    before = text[begin : date.start]
+    after = text[date.end : date.end + 24]
+    return mark_before(before, year=is_year, cut=is_cut, after=after) or mark_after(
+        after, before
+    )
 
 
 def _is_in_brackets(text: str, span: _Extent, date: WrittenDate) -> bool:
     """Whether a day stands in square brackets beside the link, as many write that of access."""
-    bracketed = (
-        text[date.start - 1 : date.start] == "[" and text[date.end : date.end + 1] == "]"
+    bracketed = text[date.start - 1 : date.start] == "[" and _PARENTHESIS_ENDS.match(
+        text, date.end
     )
     gap = text[span.end : date.start] if span.end <= date.start else text[date.end : span.start]
-    is_day = date.moment is None or len(date.moment.digits) >= 8
-    return bracketed and is_day and len(gap) <= _BRACKET_GAP and _is_punctuation(gap)
+    return (
+        bool(bracketed) and _is_day(date) and len(gap) <= _BRACKET_GAP and _is_punctuation(gap)
+    )
 
 
 def _is_after_link(text: str, span: _Extent, date: WrittenDate) -> bool:
-    """Whether a day stands in parentheses right after the link, as in "URL (22. Aug. 2011)"."""
-    is_day = date.moment is None or len(date.moment.digits) >= 8
+    """Whether a day is alone in parentheses right after the link: "URL (22. Aug. 2011)"."""
     gap = text[span.end : date.start] if span.end <= date.start else ""
-    return is_day and _PARENTHESIS_AFTER.fullmatch(gap) is not None
+    gap = _WEEKDAY.sub("", gap)
+    is_alone = _PARENTHESIS_ENDS.match(text, date.end) is not None
+    return _is_day(date) and is_alone and _PARENTHESIS_AFTER.fullmatch(gap) is not None
 
 
-def _is_in_parentheses(text: str, date: WrittenDate) -> bool:
-    return text[date.start - 1 : date.start] in _PARENTHESES if date.start else False
+def _is_day(date: WrittenDate) -> bool:
+    """Whether a day is meant, even if it is not certain which."""
+    moments = (date.moment,) if date.moment else date.readings
+    return all(len(moment.digits) >= len("20101105") for moment in moments)
+
+
+def _is_in_parentheses(text: str, span: _Extent, date: WrittenDate) -> bool:
+    """Whether the date is alone in parentheses after the link, or as in a citation.
+
+    In a citation, the sentence does not go on after the parentheses.
+    """
+    if not date.start or text[date.start - 1] not in _PARENTHESES:
+        return False
+    end = _PARENTHESIS_ENDS.match(text, date.end)
+    if end is not None and span.end <= date.start:
+        gap = text[span.end : date.start]
+        return bool(_PARENTHESIS_AFTER.fullmatch(gap) or _AFTER_TITLE.fullmatch(gap))
+    return end is not None and _GOES_ON.match(text, end.end()) is None
 
 
 def _is_beside(text: str, span: _Extent, date: WrittenDate) -> bool:
@@ -360,14 +440,17 @@ def _is_beside(text: str, span: _Extent, date: WrittenDate) -> bool:
     between = (
         text[span.end : date.start] if date.start >= span.end else text[date.end : span.start]
     )
-    if len(between) > 12 or not _is_punctuation(between):
+    if len(between) > 12 or not _is_punctuation(_AT.sub("", between)):
         return False
     start = text.rfind("\n", 0, first) + 1
     end = text.find("\n", last)
     end = len(text) if end < 0 else end
     if first - start > 12 or end - last > 12:
         return False
-    outside = text[start:first] + text[last:end]
+    before = text[start:first]
+    if first == date.start:
+        before = _WEEKDAY.sub("", before)
+    outside = before + text[last:end]
     return not any(character.isalpha() for character in outside) and not re.search(
         r"[0-9]{4}", outside
     )

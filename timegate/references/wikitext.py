@@ -109,7 +109,22 @@ _ACCESS_DATES: Final = (
 _DATES: Final[tuple[tuple[DateBasis, tuple[str, ...]], ...]] = (
     ("archived", _LINK_DATES),
     ("accessed", _ACCESS_DATES),
-    ("published", ("date", "datum", "dato", "fecha", "data", "année", "year", "año", "anno")),
+    (
+        "published",
+        (
+            "date",
+            "datum",
+            "dato",
+            "fecha",
+            "data",
+            "année",
+            "year",
+            "año",
+            "anno",
+            "tarih",
+            "ajankohta",
+        ),
+    ),
 )
 _KNOWN_DATES: Final = frozenset(name for _, names in _DATES for name in names)
 _URLS: Final = (
@@ -117,11 +132,20 @@ _URLS: Final = (
     *("ссылка", "посилання", "adres", "adresse", "indirizzo", "uri"),
 )
 _EXTERNAL: Final = compiled(r"\[\s{0,4}(https?://[^\s\]]++)")
+_URL_TEMPLATE: Final = compiled(
+    r"\{\{\s{0,4}url\s{0,4}\|\s{0,4}([^\s|{}]++)[^{}]{0,200}\}\}", re.IGNORECASE
+)
 _TITLES: Final = ("title", "titel", "titre", "título", "titulo", "titolo", "заглавие")
 _DEAD: Final = {
     *(("url-status", "dead"), ("url-status", "usurped"), ("dead-url", "yes")),
     *(("deadurl", "yes"), ("offline", "1"), ("offline", "ja")),
 }
+_OF_DEAD_LINKS: Final = compiled(
+    r"dead ?link|toter link|lien (?:mort|brisé)|enlace roto|link quebrado"
+    r"|collegamento interrotto|dode link|dødt link|død lenke|död länk|martwy link"
+    r"|мёртвая ссылка|недоступная ссылка"
+    r"|リンク切れ|broken link|linkrot|verweis tot|defekter weblink"
+)
 _WEBARCHIVE: Final = ("webarchive", "wayback")
 _STAMPED: Final = {"webarchiv": "wayback", "lien archive": "horodatage archive"}
 """Templates with the timestamp of a copy in the Wayback Machine, and its parameter."""
@@ -196,18 +220,31 @@ def cited_by(template: Template, *, living: bool = False) -> Found | None:
 
 def _address(value: str) -> str:
     """Return the address in *value*, which may be an external link with its words."""
-    linked = _EXTERNAL.match(value)
+    linked = _EXTERNAL.match(value) or _URL_TEMPLATE.fullmatch(value)
     return linked[1] if linked else value
 
 
 def _dates(template: Template) -> Iterator[FoundDate]:
+    if _OF_DEAD_LINKS.search(template.name):
+        # When the link was found dead says nothing of when it was not.
+        values = (field.value for field in template.fields.values())
+        yield from filter(None, (stated_date(value, "unmarked") for value in values))
+        return
     for basis, names in _DATES:
         for name in names:
             yield from field_date(iso_date(template.value(name)), basis)
     for name, field in template.fields.items():
-        if name not in _KNOWN_DATES and (date := stated_date(field.value, "unmarked")):
-            # In a language whose names are not known, or of something else.
-            yield date._replace(basis=basis_of_name(name) or "unmarked")
+        if name not in _KNOWN_DATES:
+            yield from _date_of(name, field.value)
+
+
+def _date_of(name: str, value: str) -> Iterator[FoundDate]:
+    """Yield the date in a field whose name is that of another language, or of anything."""
+    basis = basis_of_name(name)
+    if basis in ("archived", "accessed"):
+        yield from field_date(value, basis)
+    elif date := stated_date(value, basis or "unmarked"):
+        yield date
 
 
 def _is_dead(template: Template) -> bool:

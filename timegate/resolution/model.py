@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento
 from archives.moment import Moment
+from timegate.content.comparison import Comparison
+from timegate.content.findings import CopyText, QuoteFinding, UnreadCopy
+from timegate.content.fragments import TextQuote
 from timegate.parts.composite import PartsSummary
-from timegate.resolution.context import RequestContext
+from timegate.resolution.context import Budget, RequestContext
 
 if TYPE_CHECKING:
     from timegate.resolution.settled import Steady
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 Syntax = Literal["strict", "legacy", "repaired"]
 Strictness = Literal["exact", "archive", "day", "any"]
 Direction = Literal["closest", "before", "after"]
-Verification = Literal["none", "head", "page"]
+Verification = Literal["none", "head", "page", "content"]
 WantedStatus = Literal["2xx", "any"]
 Rule = Literal["scheme", "www", "slash", "percent", "fragment", "also"]
 """How a URL variant differs from the URL of the query; ``also``: it is an equivalent URL."""
@@ -74,6 +77,8 @@ class Query:
     diagnostics: tuple[str, ...] = ()
     link: str | None = None
     """The reference itself where it is a link into the named archive."""
+    quote: TextQuote | None = None
+    """What the fragment of the URL quotes (``#:~:text=``)."""
 
     def dated(self, at: Moment | None) -> "Query":
         """Return the query at a time that neither its identifier nor its link states."""
@@ -96,12 +101,14 @@ class Preferences:
     wait: float | None = None
     """Seconds until the response; None for the configured deadlines."""
     verify: Verification | None = None
-    """Whether the memento itself is requested, or its parts as well (``page``); None for the
-    default of the kind of query."""
+    """Whether the memento itself is requested, or its parts as well (``page``), or its content
+    and that of other copies (``content``); None for the default of the kind of query."""
     status: WantedStatus = "2xx"
     """Whether a page nearby is preferred to an archived error or redirect."""
     also: tuple[str, ...] = ()
     """Equivalent URLs, tried in order if the URL of the reference gives nothing acceptable."""
+    quote: TextQuote | None = None
+    """A quotation to look for in the memento; it counts more than that of the query."""
     no_cache: bool = False
     only_if_cached: bool = False
 
@@ -180,6 +187,10 @@ class Resolution:
     """Why the named archive is not in the plan; None if it is, or may not be mentioned."""
     parts: PartsSummary | None = None
     """The parts of the page; None if they were not looked for."""
+    comparison: Comparison | None = None
+    """How the contents of the copies compare; None if they were not to be looked at."""
+    quote: QuoteFinding | None = None
+    """Whether the memento has the quotation; None if none was asked for."""
     extent: str | None = None
     """What the memento is, if its address is neither that of a page nor of its file."""
     settled: "Steady | None" = field(default=None, init=False, compare=False, repr=False)
@@ -291,3 +302,11 @@ class Resolves(Protocol):
     async def resolve(
         self, query: Query, preferences: Preferences, context: RequestContext
     ) -> Resolution: ...
+
+
+class ReadsCopies(Protocol):
+    """Reads the texts of copies. Failures of archives never raise."""
+
+    async def of(
+        self, memento: Memento, context: RequestContext, budget: Budget, most: int
+    ) -> CopyText | UnreadCopy: ...

@@ -15,6 +15,7 @@ from archives.diagnostics import Diagnosis, Malformed
 from archives.regex_compat import compiled
 from archives.registry import Registry
 from archives.uri import check_text
+from timegate.content.fragments import LONGEST_QUOTE, quote_text, read_quote
 from timegate.identifiers.url import read_url
 from timegate.resolution.model import (
     Direction,
@@ -203,6 +204,11 @@ def _with_also(preferences: Preferences, text: str) -> Preferences | None:
     return replace(preferences, also=urls) if 0 < len(urls) <= _MOST_ALSO else None
 
 
+def _with_quote(preferences: Preferences, text: str) -> Preferences | None:
+    wanted = read_quote(text)
+    return None if wanted is None else replace(preferences, quote=wanted)
+
+
 def _read_also(text: str) -> str:
     """Return a URL as it is sent to archives. Raises Malformed and NotNegotiable."""
     check_text(text)
@@ -268,8 +274,9 @@ PARAMETERS: Final = (
     ),
     Parameter(
         "verify",
-        "Whether to request the memento itself before it is recommended. The default is head "
-        "for identifiers, and none for TimeGates.",
+        "Whether to request the memento itself before it is recommended (head), with its parts "
+        "(page), or its content and that of other copies (content). The default is head for "
+        "identifiers, and none for TimeGates.",
         " or ".join(_VERIFICATIONS),
         _with_verify,
         _VERIFICATIONS,
@@ -287,6 +294,12 @@ PARAMETERS: Final = (
         "One parameter for each URL; in Prefer, URLs with spaces between.",
         _URLS,
         _with_also,
+    ),
+    Parameter(
+        "quote",
+        "A quotation to look for in the text of the memento: plain, or as #:~:text=...",
+        f"at most {LONGEST_QUOTE} characters",
+        _with_quote,
     ),
 )
 _BY_NAME: Final[Mapping[str, Parameter]] = {p.name: p for p in PARAMETERS}
@@ -312,6 +325,7 @@ def _stated(preferences: Preferences) -> dict[str, str]:
         "verify": preferences.verify or "",
         "status": preferences.status,
         ALSO: " ".join(preferences.also),
+        "quote": "" if preferences.quote is None else quote_text(preferences.quote),
     }
 
 

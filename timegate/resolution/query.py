@@ -13,7 +13,9 @@ from archives.moment import Moment
 from archives.regex_compat import compiled
 from archives.registry import Registry
 from archives.uri import host_of, negotiable, without_user
+from timegate.content.fragments import quote_in
 from timegate.identifiers.model import ParsedIdentifier
+from timegate.identifiers.url import not_held
 from timegate.resolution.model import Query, Syntax
 
 STRIPPED_FRAGMENT: Final = "item-fragment"
@@ -75,6 +77,7 @@ def query_for(reading: ParsedIdentifier, registry: Registry) -> Query:
         syntax=_syntax(reading.diagnostics),
         diagnostics=tuple(notes),
         link=reading.link if original == named else None,
+        quote=quote_in(item) if fragment_sign else None,
     )
 
 
@@ -122,7 +125,7 @@ def _refusal(reading: ParsedIdentifier) -> NotNegotiable:
         why = "only the archive that assigned this item id can look it up"
         return NotNegotiable("not-negotiable", why)
     scheme = item.partition(":")[0]
-    why = f"web archives hold http and https URLs, not {scheme}"
+    why = not_held(scheme)
     if scheme in ("http", "https"):
         why = "the URL in it has no host"
     return NotNegotiable("not-negotiable", why)

@@ -57,13 +57,21 @@ class Resolver:
         """Resolves queries whose preferences have equivalent URLs."""
         self.whole_pages: Resolves | None = None
         """Resolves queries for pages with their parts."""
+        self.contents: Resolves | None = None
+        """Resolves queries whose copies are to be looked at."""
+        self.quotes: Resolves | None = None
+        """Resolves queries with a quotation."""
 
     async def resolve(
         self, query: Query, preferences: Preferences, context: RequestContext
     ) -> Resolution:
         """Return the best memento that is found in time. Failures of archives never raise."""
+        if self.quotes is not None and _is_quoted(query, preferences):
+            return await self.quotes.resolve(query, preferences, context)
         if preferences.verify == "page" and self.whole_pages is not None:
             return await self.whole_pages.resolve(query, preferences, context)
+        if preferences.verify == "content" and self.contents is not None:
+            return await self.contents.resolve(query, preferences, context)
         if preferences.also and self.equivalents is not None:
             return await self.equivalents.resolve(query, preferences, context)
         plan = self._route(query, preferences, context)
@@ -179,6 +187,13 @@ class Resolver:
             return self._deadlines
         # A client that states how long it waits wants the best result by then.
         return Deadlines(wait - min(wait / 4, _CHECK_TIME) if checks else wait, wait)
+
+
+def _is_quoted(query: Query, preferences: Preferences) -> bool:
+    """Whether a quotation is to be looked for; one in a URL only if the memento is verified."""
+    if preferences.quote is not None:
+        return True
+    return query.quote is not None and preferences.verify != "none"
 
 
 def _narrowed(plan: Plan, query: Query, preferences: Preferences) -> Plan:

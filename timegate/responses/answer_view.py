@@ -6,7 +6,7 @@ All decisions are made by the verdict; neither this module nor the templates mak
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import quote, urlencode
 
 from archives.errors import ArchiveError
@@ -19,10 +19,11 @@ from timegate.identifiers.duri import Duri
 from timegate.resolution.model import Attempt, Query, Resolution
 from timegate.resolution.preferences import parameters_of
 from timegate.responses.problems import failure, printable
+from timegate.responses.quotes import quote_words
 from timegate.responses.referral import Referral
 from timegate.responses.report import referred
 from timegate.text import MONTH_NAMES
-from timegate.verdict import Verdict, header_safe, in_words, location
+from timegate.verdict import Verdict, header_safe, in_words, quoted_location
 from timegate.verdict.words import Point, Tone, duration, explained, grade
 
 
@@ -59,6 +60,21 @@ class CitationView(NamedTuple):
     text: str
 
 
+class QuoteView(NamedTuple):
+    """A quotation, and whether the copy has it."""
+
+    asked: str
+    status: str
+    tone: Tone
+    words: str
+    passage: str
+    """The passage as the copy has it."""
+    uri: str
+    """The address of the passage; empty if no copy has it."""
+    copies: tuple[tuple[CopyView, str], ...]
+    """The copies that were looked at, with what was seen of each."""
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerView:
     """The view of one resolution."""
@@ -87,6 +103,8 @@ class AnswerView:
     identifier: str
     parameters: str
     """The preferences of the answer as a query string: with them, the JSON is the same."""
+    look: str = ""
+    """The query string with which the content is looked at; empty if it was."""
     referral: Referral | None = None
     """The unchecked link to the archive that the reference names."""
     next_step: str = ""
@@ -95,6 +113,8 @@ class AnswerView:
     """What the reference says of the page, for citations."""
     captures: str = ""
     """The path of the list of all captures, at the year of the copy."""
+    quote: "QuoteView | None" = None
+    """The quotation that was looked for."""
     is_offline: bool = False
     """Whether this server seems to have no network, so that no archive need be named."""
 
@@ -145,7 +165,50 @@ def answer_view(
         end="" if query.at is None else query.at.end,
         identifier=query.identifier or _dated(query),
         referral=unchecked,
+        quote=_quote(resolution, registry),
         parameters=urlencode(parameters_of(resolution.preferences)),
+        look=_look(resolution),
+    )
+
+
+def _look(resolution: Resolution) -> str:
+    if resolution.memento is None or resolution.comparison is not None:
+        return ""
+    looking = replace(resolution.preferences, verify="content")
+    return urlencode({**parameters_of(looking), "as": "html"})
+
+
+_QUOTE_TONES: Final[dict[str, Tone]] = {"found": "good", "near": "fair", "elsewhere": "fair"}
+_SEEN: Final = {
+    "found": "has it",
+    "near": "has it nearly",
+    "absent": "read whole; does not have it",
+}
+
+
+def _quote(resolution: Resolution, registry: Registry) -> QuoteView | None:
+    found = resolution.quote
+    if found is None:
+        return None
+    holder, chosen = found.holder, resolution.memento
+    uri = "" if holder is None else holder.address()
+    if holder is not None and chosen is not None and holder.memento.uri == chosen.uri:
+        uri = quoted_location(resolution, registry) or uri
+    at = resolution.query.at
+    return QuoteView(
+        found.wanted.text,
+        found.status,
+        _QUOTE_TONES.get(found.status, "poor"),
+        quote_words(found, registry),
+        "" if holder is None else printable(" ".join(holder.passage.split())),
+        uri,
+        tuple(
+            (
+                copy_view(copy.memento, at, registry),
+                _SEEN.get(copy.status) or f"not read: {printable(copy.why)}",
+            )
+            for copy in found.copies
+        ),
     )
 
 
@@ -222,7 +285,7 @@ def _chosen(resolution: Resolution, registry: Registry) -> CopyView | None:
     if memento is None:
         return None
     chosen = copy_view(memento, resolution.query.at, registry)
-    return chosen._replace(uri=location(resolution, registry) or memento.uri)
+    return chosen._replace(uri=quoted_location(resolution, registry) or memento.uri)
 
 
 def _others(resolution: Resolution, registry: Registry) -> Iterator[CopyView]:

@@ -26,7 +26,7 @@ from timegate.verdict import (
     basis_of,
     header,
     in_words,
-    location,
+    quoted_location,
     satisfies,
     written,
 )
@@ -142,7 +142,9 @@ class Answers:
         if unmet is not None or resolution.memento is None:
             return unmet or self._not_found(resolution, verdict, vary)
         headers = self.headers(resolution, verdict, applied, vary)
-        headers["Location"] = location(resolution, self._registry) or resolution.memento.uri
+        headers["Location"] = (
+            quoted_location(resolution, self._registry) or resolution.memento.uri
+        )
         body = _encoded(summary(resolution, verdict, self._registry))
         return Response(_FOUND, headers, body, self._lifetime(resolution))
 
@@ -234,8 +236,10 @@ class Answers:
 
 
 def _is_complete(resolution: Resolution) -> bool:
-    """Whether every archive has answered, for the page and for its parts."""
-    return resolution.complete and (resolution.parts is None or resolution.parts.is_settled)
+    """Whether every archive has answered, for the page, its parts and its quotation."""
+    parts, quote = resolution.parts, resolution.quote
+    settled = (parts is None or parts.is_settled) and (quote is None or quote.is_settled)
+    return resolution.complete and settled
 
 
 def _listed(value: object) -> list[object]:

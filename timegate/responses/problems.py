@@ -36,6 +36,7 @@ _TITLES: Final = {
     "upstream-incomplete": "Not every archive answered",
     "no-network": "This server seems to have no network",
     "unjudged": "The filter cannot judge the captures",
+    "no-index": "Not every archive lists captures of many URLs",
     "not-cached": "The answer is not in the cache",
     "method": "The method is not allowed here",
     "not-found": "There is nothing at this address",
@@ -182,6 +183,19 @@ def unjudged_captures(
         f"cannot judge them; repeat the request without a filter on {names}"
     )
     return problem(422, "unjudged", detail, headers=headers, unjudged=count)
+
+
+def unlisted_archives(archives: Sequence[str], headers: Mapping[str, str]) -> Response:
+    """Return the problem for a range of URLs of which no archive with an index has captures.
+
+    It is not an empty list: the other archives may have some, and cannot be asked.
+    """
+    detail = (
+        "no archive with an index of many URLs has captures there, and "
+        f"{len(archives)} have no such index; ask for single URLs, or limit the archives "
+        "by archives="
+    )
+    return problem(422, "no-index", detail, headers=headers, archives=[*archives])
 
 
 def next_step(problem: Mapping[str, object]) -> str:

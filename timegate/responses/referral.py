@@ -10,12 +10,11 @@ from typing import Final, Literal, NamedTuple
 
 from archives.addresses import WITHOUT_SERVER
 from archives.errors import ArchiveError, Queued, Refused, Resting
-from archives.evidence import WEB
 from archives.listing import filled
 from archives.model import ArchiveEntry
 from archives.moment import Moment
 from archives.registry import Registry
-from archives.uri import host_of
+from archives.uri import WEB, host_of
 from timegate.resolution.model import Cause, Query, Resolution
 from timegate.text import masked
 from timegate.verdict import header_safe

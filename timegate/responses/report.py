@@ -5,17 +5,26 @@ from typing import Final
 
 from archives.diagnostics import Malformed
 from archives.errors import ArchiveError
-from archives.evidence import WEB
 from archives.formats.httpdate import http_date
 from archives.model import Closest, Memento, Relation, is_beside
 from archives.moment import Moment, second_of
 from archives.registry import Registry
+from archives.uri import WEB
 from timegate.citations import cited
 from timegate.identifiers.pwid import minted
 from timegate.resolution.model import Attempt, Resolution
+from timegate.responses.quotes import quote_json
 from timegate.responses.referral import Referral, referral
 from timegate.text import masked
-from timegate.verdict import Member, Verdict, delivers_raw, header_safe, in_words, raw_address
+from timegate.verdict import (
+    Member,
+    Verdict,
+    delivers_raw,
+    header_safe,
+    in_words,
+    quoted_location,
+    raw_address,
+)
 from timegate.verdict.header import OF_PARTS
 from timegate.verdict.words import grade
 
@@ -31,6 +40,7 @@ def summary(resolution: Resolution, verdict: Verdict, registry: Registry) -> Jso
         **_members(verdict),
         "memento": _memento(resolution, registry),
         "referral": _referral(resolution, registry),
+        **_quote(resolution, registry),
     }
 
 
@@ -49,6 +59,7 @@ def report(resolution: Resolution, verdict: Verdict, registry: Registry, base_ur
         "checks": [*_checks(resolution)],
         "unasked": [*unasked(resolution)],
         "timemap": _own("timemap/link", resolution, base_url),
+        **_quote(resolution, registry),
         "headline": grade(verdict, resolution.preferences.status).headline,
         "words": in_words(verdict),
     }
@@ -86,6 +97,14 @@ def _memento(resolution: Resolution, registry: Registry) -> Json | None:
         "archive": memento.archive,
         "status": memento.status,
     }
+
+
+def _quote(resolution: Resolution, registry: Registry) -> Json:
+    """Return the member ``quote``, only if a quotation was looked for."""
+    found = resolution.quote
+    if found is None:
+        return {}
+    return {"quote": quote_json(found, quoted_location(resolution, registry))}
 
 
 def _alternatives(resolution: Resolution) -> Iterator[Json]:
@@ -219,18 +238,20 @@ def links(
     base_url: str,
     registry: Registry | None = None,
     unchecked: Referral | None = None,
+    address: Callable[[Memento], str] | None = None,
 ) -> str:
     """Return the value of ``Link``: the original, mementos, TimeMap, TimeGate, PWID.
 
     The PWID (``cite-as``) is included if *registry* has the archive-id, and the *unchecked*
-    link to the named archive if there is one. The original is always included (M-6); if the
+    link to the named archive if there is one. Mementos are linked at their *address*, in their
+    archive unless that is given. The original is always included (M-6); if the
     field gets too long, the last links are left out.
     """
     original = header_safe(resolution.query.original)
     base = base_url.rstrip("/")
     all_links = [
         f'<{original}>; rel="original"',
-        *_mementos(resolution),
+        *_mementos(resolution, address),
         *([unchecked.link] if unchecked is not None and unchecked.link else []),
     ]
     if not resolution.query.original.startswith("~"):
@@ -259,11 +280,16 @@ def _cut(all_links: Iterable[str]) -> Iterator[str]:
             yield link
 
 
-def _mementos(resolution: Resolution) -> tuple[str, ...]:
+def _mementos(
+    resolution: Resolution, address: Callable[[Memento], str] | None
+) -> tuple[str, ...]:
     chosen = resolution.memento
     if chosen is None:
         return ()
     stated, known = _stated(resolution), (*known_mementos(resolution),)
+    if address is not None:
+        chosen = chosen._replace(uri=address(chosen))
+        known = tuple(each._replace(uri=address(each)) for each in known)
     return _memento_links(chosen, stated, known)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from http import HTTPStatus
 from itertools import islice
-from typing import Final
+from typing import Final, Protocol
 
 from http_sf import Token, ser
 from http_sf.types import ParamsType
@@ -212,7 +212,19 @@ def _writer(name: str, names: TimeMapLinks, accept: str) -> TimeMapWriter:
     return FORMATS[name](names)
 
 
-def sources(merge: Merge, unjudged: int | None = 0) -> str:
+class CountedSources(Protocol):
+    """What a merge of lists says of its archives."""
+
+    failures: dict[str, ArchiveError]
+
+    @property
+    def asked(self) -> tuple[str, ...]: ...
+
+    @property
+    def is_whole(self) -> bool: ...
+
+
+def sources(merge: CountedSources, unjudged: int | None = 0) -> str:
     """Return the value of ``Memento-Sources``: how many archives answered, which did not.
 
     *unjudged* is the number of captures that a filter could not judge; None if it is not known

@@ -125,7 +125,9 @@ class _Handlers:
         self.collections = VisibleCollections(served, needs.core.blocklist)
         self.changes = self.changes_of(needs.follower)
         self.store = self.stores()
-        self.captures = CdxCaptures(needs.core.lists, self.plan, registry, needs.core.deadlines)
+        self.captures = CdxCaptures(
+            needs.core.lists, self.plan, registry, needs.core.deadlines, needs.core.ranges
+        )
         self.documentation = Documentation(self.pages, description(needs.core.base_url))
 
     def exact(self, home: Home) -> dict[str, Handler]:

@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
+from heapq import merge
 from importlib.resources import files
 from typing import Final, NamedTuple
 from unicodedata import decimal
@@ -59,6 +60,9 @@ _MONTH: Final = compiled(
 _NUMBERS: Final = compiled(
     r"(?<![0-9./-])([0-9]{1,2})(\s{0,1}[./-]\s{0,1})([0-9]{1,2})\s{0,1}([./-])\s{0,1}$"
 )
+_VIETNAMESE: Final = compiled(
+    r"(?<![0-9])([0-9]{1,2})\stháng\s([0-9]{1,2})(?:,?\snăm\s|,?\s)$", re.IGNORECASE
+)
 _MONTH_NUMBER: Final = compiled(r"(?<![0-9./-])(0[1-9]|1[0-2])/$")
 # What may follow a year.
 _ISO: Final = compiled(
@@ -71,7 +75,7 @@ _CLOCK: Final = compiled(
     r"(?:\s?([+-])(0?[0-9]|1[0-4])(?::?([0-5][0-9]))?)?(?![\w+:-])"
 )
 # 2013/14 are two years, and 2014/05 is a month.
-_SLASH: Final = compiled(r"/([0-9]{2})(?![0-9/])")
+_SLASH: Final = compiled(r"/([0-9]{1,2})(?![0-9/])")
 _TO_YEAR: Final = compiled(
     r"\s?[\u2010-\u2015/-]\s?((?:19|20)[0-9]{2})(?![0-9.,/-]|\s?[\u5e74\ub144])"
 )
@@ -102,6 +106,19 @@ _DASHES: Final = compiled(
 _MORE_OF_DATE: Final = compiled(
     r"\.?\s{1,2}[0-9]{1,2}(?:st|nd|rd|th|\.)?,?\s{1,2}(?:1[6-9]|20)[0-9]{2}(?![0-9])"
 )
+_JAPANESE: Final = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018}
+_ERAS: Final = _JAPANESE | {"民國": 1911, "民国": 1911, "中華民國": 1911}
+"""The year before the first year of each era."""
+_ERA: Final = compiled(
+    rf"({'|'.join(_ERAS)})\s?([0-9]{{1,3}}|元)\s?年\s?(?:([0-9]{{1,2}})\s?月\s?(?:([0-9]{{1,2}})\s?日)?)?"
+)
+_THAI_MONTHS: Final = DATE_WORDS["thai"]["months"]
+_THAI: Final = compiled(
+    rf"([0-9]{{1,2}})\s({'|'.join(_THAI_MONTHS)})\s(?:พ\.ศ\.\s?)?(2[45][0-9]{{2}})(?![0-9])"
+)
+_BUDDHIST: Final = 543
+"""Years between the two calendars; a year of the common calendar is read as any other."""
+_LETTER: Final = compiled(r"[a-k](?=,\s|\))")
 _WINDOW: Final = 60
 """Characters before and after a year; no date is longer."""
 
@@ -128,8 +145,28 @@ class WrittenDate(NamedTuple):
 
 def find_dates(text: str) -> Iterator[WrittenDate]:
     """Yield the dates in *text*, in order, without overlap."""
-    at = 0
     text = _folded(text)
+    if text.isascii():
+        yield from _common_dates(text)
+        return
+    yield from merge(_common_dates(text), _dates_of_eras(text))
+
+
+def _dates_of_eras(text: str) -> Iterator[WrittenDate]:
+    """Yield the dates in years of Japanese eras, the Republic of China and Thailand."""
+    for match in _ERA.finditer(text):
+        year = str(_ERAS[match[1]] + (1 if match[2] == "元" else int(match[2])))
+        digits = _digits(year, match[3], match[4])
+        yield WrittenDate(*match.span(), match[0].strip(), _moment(digits))
+    for match in _THAI.finditer(text):
+        digits = _digits(
+            str(int(match[3]) - _BUDDHIST), _THAI_MONTHS.index(match[2]) + 1, match[1]
+        )
+        yield WrittenDate(*match.span(), match[0], _moment(digits))
+
+
+def _common_dates(text: str) -> Iterator[WrittenDate]:
+    at = 0
     for year in _LOOSE_YEAR.finditer(text):
         if year.start() < at:
             continue
@@ -175,6 +212,8 @@ def _folded(text: str) -> str:
 
 def _date_around(text: str, at: int, year: re.Match[str]) -> WrittenDate | None:
     start, end = year.span()
+    # Of several works of one year: (2018a, August 4).
+    end += _LETTER.match(text, end) is not None
     after = text[end : end + _WINDOW]
     before = text[max(at, start - _WINDOW) : start]
     # "5 Nov 2010, 6 Dec 2011": what stands before a year in words belongs to it.
@@ -184,7 +223,7 @@ def _date_around(text: str, at: int, year: re.Match[str]) -> WrittenDate | None:
         or _words_after(year[0], after)
     )
     if found is None:
-        return _bare_year(text, year, after)
+        return _bare_year(text, year, text[year.end() : year.end() + _WINDOW])
     begin, length, readings = found
     if not length and len(readings) == 1 and len(readings[0]) == len("20101105"):
         # "Fri, 05 Nov 2010 10:15:00 GMT", and "05/Nov/2010:10:15:00 +0100" in logs.
@@ -233,8 +272,11 @@ def _numeric_first(year: str, after: str) -> Found | None:
 def _slashed(year: str, number: str) -> list[str]:
     """Return the readings of two digits after a year: its month, or the year after it."""
     following = str(int(year) + 1)
-    readings = [year + number] if 1 <= int(number) <= 12 else []
-    return [*readings, *([year, following] if following.endswith(number) else [])] or [year]
+    readings = [_digits(year, number)] if 1 <= int(number) <= 12 else []
+    return [
+        *readings,
+        *([year, following] if len(number) > 1 and following.endswith(number) else []),
+    ] or [year]
 
 
 def _words_after(year: str, after: str) -> Found | None:
@@ -301,16 +343,24 @@ def _year_last(year: str, before: str) -> Found | None:
             return len(before) - start, 0, [*(_digits(year, *each) for each in first), *digits]
     if (match := _MONTH_DAY.search(before)) and (month := _month(match[1])):
         return len(before) - match.start(), 0, [_digits(year, n, match[2]) for n in month]
+    if found := _numbers_last(year, before):
+        return found
+    match = _MONTH.search(before)
+    if match and _is_month_alone(match[1]) and (month := _month(match[1])):
+        return len(before) - match.start(), 0, [_digits(year, n) for n in month]
+    return None
+
+
+def _numbers_last(year: str, before: str) -> Found | None:
     if (match := _NUMBERS.search(before)) and match[2].strip() == match[4]:
         readings = _readings(year, match[1], match[3], match[4])
         if readings:
             digits = [reading.digits for reading in readings]
             return len(before) - match.start(), 0, digits
+    if match := _VIETNAMESE.search(before):
+        return len(before) - match.start(), 0, [_digits(year, match[2], match[1])]
     if match := _MONTH_NUMBER.search(before):
         return len(before) - match.start(), 0, [f"{year}{match[1]}"]
-    match = _MONTH.search(before)
-    if match and _is_month_alone(match[1]) and (month := _month(match[1])):
-        return len(before) - match.start(), 0, [_digits(year, n) for n in month]
     return None
 
 

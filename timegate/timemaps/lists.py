@@ -50,7 +50,8 @@ class ArchiveLists:
         self._starts = FairTurns(_STARTS_PER_TURN)
         self.slots = BodySlots()
         """Slots of archives whose lists are being sent."""
-        self._turns = Turns()
+        self.turns = Turns()
+        """Turns of all merges of lists."""
 
     @asynccontextmanager
     async def merged(  # noqa: PLR0913 -- the lists, and what is wanted of them
@@ -85,7 +86,7 @@ class ArchiveLists:
                 )
                 for name in archives
             }
-            merge = await stack.enter_async_context(merged(lists, original, self._turns))
+            merge = await stack.enter_async_context(merged(lists, original, self.turns))
             merge.ages = ages
             yield merge
 

@@ -62,6 +62,8 @@ class Verdict:
     """None, as the two below, if the parts of the page were not looked for."""
     spread: Member | None = None
     coherence: Member | None = None
+    comparison: Member | None = None
+    """None if nothing is known of the copies around the time."""
 
     def members(self) -> Iterator[tuple[str, Member | None]]:
         """Yield every member with its name, in the order of X-3."""
@@ -70,8 +72,8 @@ class Verdict:
 
 _NAMES: Final = tuple(each.name for each in fields(Verdict))
 _VALUES: Final = attrgetter(*_NAMES)
-OF_PARTS: Final = ("parts", "spread", "coherence")
-"""The members that are there only if the parts of the page were looked for."""
+OF_PARTS: Final = ("parts", "spread", "coherence", "comparison")
+"""The members that are there only if the parts of the page, or other copies, were compared."""
 
 
 def matched(
@@ -139,6 +141,7 @@ _TOKEN_PARAMETERS: Final = {
     "coverage": ("req", "got"),
     "uri": ("rule",),
     "parts": ("read",),
+    "comparison": ("class", "basis", "instead-of"),
 }
 """Parameters with a closed vocabulary are Tokens; all others are Strings or Integers."""
 _INTEGER: Final = re.compile(r"[0-9]{1,15}")

@@ -8,13 +8,18 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
+from archives.evidence import same_key
 from archives.listing import filled
 from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import GRANULARITIES, Moment, second_of
 from archives.registry import Registry
 from archives.surt import surt
+from timegate.content.bracketing import DatedCapture, bracket, corroborating
+from timegate.content.comparison import Comparison
 from timegate.resolution.model import Attempt, Query, Resolution, Syntax
 from timegate.resolution.query import STRIPPED_FRAGMENT, STRIPPED_USER
+from timegate.resolution.ranking import is_other_page
+from timegate.verdict.comparison import comparison_member
 from timegate.verdict.header import Member, Parameter, Verdict, matched, plain
 from timegate.verdict.parts import part_members
 
@@ -479,6 +484,12 @@ def location(resolution: Resolution, registry: Registry) -> str | None:
     return header_safe(view(resolution.query, memento, entry).uri)
 
 
+def quoted_location(resolution: Resolution, registry: Registry) -> str | None:
+    """Return `location`, with a text directive for the quotation if the memento has it."""
+    uri, quote = location(resolution, registry), resolution.quote
+    return uri if uri is None or quote is None else quote.linked(uri)
+
+
 def verdict(resolution: Resolution, registry: Registry) -> Verdict:
     """Return how the answer of *resolution* differs from its query."""
     query, best = resolution.query, resolution.best
@@ -519,10 +530,57 @@ def verdict(resolution: Resolution, registry: Registry) -> Verdict:
         negotiation=negotiation(query, best.outcome),
         syntax=syntax,
         **({} if resolution.parts is None else part_members(resolution.parts)),
+        comparison=compared(resolution, registry),
     )
 
 
 _AS_REQUESTED: Final = ("exact", "within")
+
+
+def compared(resolution: Resolution, registry: Registry) -> Member | None:
+    """Return how the copies around the time compare; None if nothing is known of that.
+
+    TimeGates are quick: there, the member is left out.
+    """
+    if resolution.comparison is not None:
+        return comparison_member(resolution.comparison)
+    if resolution.query.identifier is None:
+        return None
+    found = known_comparison(resolution, registry)
+    return None if found is None else comparison_member(found)
+
+
+def known_comparison(
+    resolution: Resolution, registry: Registry, more: Sequence[Memento] = ()
+) -> Comparison | None:
+    """Return what the digests that archives state show, which costs no request.
+
+    *more* are captures that the resolution does not name.
+    """
+    at, memento, best = resolution.query.at, resolution.memento, resolution.best
+    if memento is None or best is None or not isinstance(best.outcome, Closest):
+        return None
+    if best.outcome.doubts or is_other_page(best, memento):
+        return None
+    captures = [
+        DatedCapture.of(each, min(_SECOND, proven(each.stamp, registry.by_id(each.archive))))
+        for each in dict.fromkeys((*_mementos_named(resolution), *more))
+        if same_key(each.original, memento.original)
+    ]
+    chosen = next((each for each in captures if each.memento == memento), None)
+    others = () if chosen is None else corroborating(chosen, captures)
+    sides = None if at is None else bracket(captures, at)
+    if sides is not None:
+        return Comparison("same-around", "digest", *sides, corroborated=others)
+    return Comparison("alone", "digest", corroborated=others) if others else None
+
+
+def _mementos_named(resolution: Resolution) -> Iterator[Memento]:
+    """Yield every memento that the answers of the archives name."""
+    for attempt in filter(None, (resolution.best, *resolution.alternatives)):
+        if isinstance(attempt.outcome, Closest) and not attempt.unchecked:
+            yield attempt.outcome.memento
+            yield from attempt.outcome.neighbours.values()
 
 
 def is_unverified(resolution: Resolution, found: Closest) -> bool:
@@ -531,7 +589,7 @@ def is_unverified(resolution: Resolution, found: Closest) -> bool:
     TimeGates are quick and only promise: there, ``evidence`` qualifies ``match``.
     """
     query, preferences = resolution.query, resolution.preferences
-    claims = query.identifier is not None or preferences.verify in ("head", "page")
+    claims = query.identifier is not None or preferences.verify in ("head", "page", "content")
     return claims and found.evidence == "promised"
 
 

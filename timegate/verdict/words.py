@@ -5,6 +5,11 @@ from typing import Final, Literal, NamedTuple
 
 from timegate.resolution.model import WantedStatus
 from timegate.text import duration
+from timegate.verdict.comparison import (
+    CLASS_PHRASES,
+    explain_comparison,
+    remarks_on_comparison,
+)
 from timegate.verdict.header import Member, Verdict
 from timegate.verdict.parts import (
     Explanation,
@@ -109,6 +114,7 @@ def _remarks(verdict: Verdict) -> Iterator[str]:
     if verdict.content and verdict.content["status"]:
         yield f"the archived response has status {verdict.content['status']}"
     yield from remarks_on_parts(verdict)
+    yield from remarks_on_comparison(verdict)
     if verdict.sources:
         yield from _remarks_on_sources(verdict.sources)
     if verdict.syntax and verdict.syntax.value == "repaired":
@@ -223,7 +229,37 @@ def grade(verdict: Verdict, status: WantedStatus = "2xx") -> Grade:
         row = _with_status(row, code)
         if status == "2xx" and not _is_part(verdict):
             return row._replace(redirects=False, meets=False)
+    row = _with_comparison(row, verdict)
     return row if not row.meets or is_beyond_doubt(verdict) else row._replace(meets=False)
+
+
+_NEAR: Final = "Identical on both sides of the time asked for"
+_NEARLY_EXACT: Final = frozenset({"second", "day", "days", "weeks", "months"})
+
+
+def _with_comparison(row: Grade, verdict: Verdict) -> Grade:
+    """Return *row* for a copy whose content was compared.
+
+    One that is identical on both sides of the time is graded nearly as an exact one; it does
+    not meet the request, because nothing is known of the time between. One that is not the page
+    at all is never good, whatever its time.
+    """
+    found = verdict.comparison
+    if found is None:
+        return row
+    if found["class"]:
+        what = f"The copy seems to be {CLASS_PHRASES[str(found['class'])]}"
+        return Grade("poor", what)
+    is_near = verdict.match.value in ("approximate", "substitute") and (
+        _distance(verdict) in _NEARLY_EXACT
+    )
+    if found.value != "same-around" or not is_near or not is_beyond_doubt(verdict):
+        return row
+    if verdict.match.value == "substitute":
+        return row._replace(
+            tone="good", headline=f"{_ELSEWHERE}: {_NEAR[0].lower()}{_NEAR[1:]}"
+        )
+    return row._replace(tone="good", headline=_NEAR, redirects=True)
 
 
 def _with_status(row: Grade, code: int) -> Grade:
@@ -414,6 +450,7 @@ _EXPLANATIONS: Final[Mapping[str, tuple[str, Callable[[Member], Explanation]]]] 
     "coverage": ("Extent", _explain_coverage),
     "content": ("Content", _explain_content),
     "evidence": ("Evidence", _explain_evidence),
+    "comparison": ("Same page", explain_comparison),
     "parts": ("Parts", explain_parts),
     "spread": ("Times of the parts", explain_spread),
     "coherence": ("Coherence", explain_coherence),

@@ -9,8 +9,10 @@ CAPTURE = Row("20020120142510", None, "http://a.example:80/", 200, "text/html", 
 
 
 def read(body: bytes) -> tuple[list[Row], CdxLines]:
+    """Return the rows without length and key, which not every dialect states."""
     decoder = CdxLines("http://cdx.example/")
-    return [*decoder.feed(body), *decoder.close()], decoder
+    rows = [*decoder.feed(body), *decoder.close()]
+    return [row._replace(length=None, urlkey=None) for row in rows], decoder
 
 
 DIALECTS = b"""\
@@ -32,6 +34,34 @@ def test_every_dialect_gives_the_same_rows(line: bytes, end: bytes) -> None:
 
     assert rows == [CAPTURE]
     assert (index.skipped, index.complete) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("line", "length"),
+    [
+        (DIALECTS[0], 1792),
+        (DIALECTS[1], 1792),
+        (DIALECTS[2], None),
+        (b'example,a)/ 20020120142510 {"url": "http://a.example/", "length": "17"}', 17),
+        (b'example,a)/ 20020120142510 {"url": "http://a.example/", "length": "0"}', None),
+        (b'example,a)/ 20020120142510 {"url": "http://a.example/", "length": "-"}', None),
+        (DIALECTS[0].replace(b"1792", b"9" * 400), None),
+    ],
+)
+def test_the_length_is_read_where_it_is_stated(line: bytes, length: int | None) -> None:
+    decoder = CdxLines("http://cdx.example/")
+
+    (row,) = [*decoder.feed(line), *decoder.close()]
+
+    assert row.length == length
+
+
+def test_the_key_of_a_line_is_read() -> None:
+    decoder = CdxLines("http://cdx.example/")
+
+    (row,) = [*decoder.feed(DIALECTS[0]), *decoder.close()]
+
+    assert row.urlkey == "example,a)/"
 
 
 def test_cdxj_of_memgator_has_headers_and_links() -> None:

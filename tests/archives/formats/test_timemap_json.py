@@ -32,8 +32,10 @@ WAYBACK = b"""[["urlkey","timestamp","original","mimetype","statuscode","digest"
 
 
 def read(body: bytes) -> tuple[list[Row], JsonTimeMap]:
+    """Return the rows without length and key, which not every dialect states."""
     decoder = JsonTimeMap(BASE)
-    return [*decoder.feed(body), *decoder.close()], decoder
+    rows = [*decoder.feed(body), *decoder.close()]
+    return [row._replace(length=None, urlkey=None) for row in rows], decoder
 
 
 def test_the_list_of_memgator_is_read_once() -> None:

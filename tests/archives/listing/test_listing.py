@@ -105,7 +105,7 @@ async def test_details_come_from_the_cdx_server_if_there_is_one() -> None:
     ]
 
     assert plain == [Memento("20130615083000", at("20130615083000"), PAGE, "test")]
-    assert detailed == [plain[0]._replace(status=200, mime="text/html", digest="AAA")]
+    assert detailed == [plain[0]._replace(status=200, mime="text/html", digest="AAA", length=9)]
 
 
 @pytest.mark.parametrize("index", [Canned(404), Canned(body=b"[]\n")])

@@ -54,6 +54,7 @@ mementos = st.builds(
     st.none() | st.integers(100, 599),
     st.none() | _text,
     st.none() | _text,
+    length=st.none() | st.integers(1, 10**15),
 )
 
 _via: st.SearchStrategy[Negotiation] = st.sampled_from(

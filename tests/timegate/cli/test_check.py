@@ -42,7 +42,7 @@ def test_a_conforming_timegate_passes(right: Archive) -> None:
     assert "pass    M-4  must     vary-names-accept-datetime" in result.stdout
     assert "fail" not in result.stdout
     assert "warn" not in result.stdout
-    assert "checking 1 archive: up to 37 requests" in result.stderr
+    assert "checking 1 archive: up to 40 requests" in result.stderr
     assert "[1/1]" in result.stderr
 
 
@@ -58,12 +58,55 @@ def test_a_failure_is_shown_with_its_trace(wrong: Archive) -> None:
     assert "\x1b" not in result.stdout
 
 
-def test_an_archive_that_does_not_answer_cannot_be_judged() -> None:
+def test_an_archive_that_does_not_answer_fails() -> None:
     with running("forbidden") as archive:
         result = check(f"{archive.url}/timegate/", "--sample", PAGE)
 
-    assert result.exit_code == 4
+    assert result.exit_code == 1
     assert "refused with 403" in result.stdout
+    assert "fails: most requirements could not be judged" in result.stderr
+
+
+def test_an_archive_that_answers_most_requests_is_partly_unknown() -> None:
+    with running("memento-403") as archive:
+        result = check(f"{archive.url}/timegate/", "--sample", PAGE)
+
+    assert result.exit_code == 4
+
+
+def test_every_kind_of_report_is_written(right: Archive, tmp_path: Path) -> None:
+    names = ("--junit", "--sarif", "--html", "--badge", "--write-baseline")
+    files = [word for name in names for word in (name, str(tmp_path / name.strip("-")))]
+
+    result = check(f"{right.url}/timegate/", "--sample", PAGE, *files)
+
+    assert result.exit_code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {name.strip("-") for name in names}
+    assert (tmp_path / "badge").read_text().startswith("<svg")
+
+
+def test_a_baseline_allows_known_failures_only(tmp_path: Path) -> None:
+    known = str(tmp_path / "known.json")
+    with running("vary-missing") as archive:
+        url = f"{archive.url}/timegate/"
+        first = check(url, "--sample", PAGE, "--write-baseline", known)
+        second = check(url, "--sample", PAGE, "--baseline", known)
+        strict = check(url, "--sample", PAGE, "--baseline", known, "--profile", "practice")
+    with running("none") as archive:
+        mended = check(f"{archive.url}/timegate/", "--sample", PAGE, "--baseline", known)
+
+    assert (first.exit_code, second.exit_code, strict.exit_code) == (1, 0, 1)
+    assert "fails the profile practice: refusals-are-a-timegates" in strict.stderr
+    assert mended.exit_code == 0
+
+
+def test_a_bad_baseline_is_a_usage_error(tmp_path: Path) -> None:
+    (tmp_path / "known.json").write_text("{}")
+
+    result = check("http://127.0.0.1:9/", "--baseline", str(tmp_path / "known.json"))
+
+    assert result.exit_code == 2
+    assert "known.json" in result.stderr
 
 
 def test_a_violated_should_fails_only_on_request() -> None:

@@ -37,7 +37,8 @@ def test_every_command_has_a_section(name: str) -> None:
 
 
 def test_every_member_of_the_report_is_explained() -> None:
-    found = printed("resolve", "--demo", "--json", "duri:2010-11:http://museum.example/")
+    museum = "duri:2010-11:http://museum.example/"
+    found = printed("resolve", "--demo", "--json", "--quote", "open all year", museum)
     text = printed("resolve", "--demo", "--json", "http://museum.example/ accessed 2010-11")
     refused = printed("resolve", "--demo", "--json", "nonsense:")
     page = "duri:2010-11:http://museum.example/gallery"

@@ -3,14 +3,17 @@
 from dataclasses import replace
 from typing import Final
 
+from archives.model import ArchiveEntry
 from archives.registry import entry_from
 from tests.fakes import UNLIMITED
 from tests.timegate.conformance.archive import PAGE, Archive
+from timegate.conformance.gather import Recognised, as_declared, recognised
 from timegate.conformance.report import Report
 from timegate.conformance.run import CheckJob, run_live
-from timegate.conformance.subject import subject_of
+from timegate.conformance.session import Session
+from timegate.conformance.subject import Role, entry_for, subject_of
 from timegate.upstream.http_client import Timeouts
-from timegate.upstream.stack import UpstreamSettings
+from timegate.upstream.stack import UpstreamSettings, open_fetchers
 
 NOW: Final = "20261116050000"
 IMPATIENT: Final = Timeouts(connect=0.5, tls=0.5, first_byte=0.5, stall=0.5, total=1.0)
@@ -39,6 +42,32 @@ async def checked(archive: Archive, samples: tuple[str, ...] = (PAGE,)) -> Repor
     return report
 
 
+async def checked_at(archive: Archive, path: str) -> tuple[Role, Report]:
+    """Check an address of *archive* in the role that is recognised; return both."""
+    url = f"{archive.url}{path}"
+    entry = replace(entry_for(url, ()), limits=UNLIMITED)
+    settings = replace(settings_for(archive), allow_private=frozenset({entry.id}))
+    async with open_fetchers([entry], settings) as fetchers:
+        found = await recognised(url, (), Session(fetchers[entry.id]))
+    return found.role, await _checked(archive, entry, found)
+
+
+async def checked_as(archive: Archive, path: str, role: Role) -> Report:
+    """Check an address of *archive* in a declared role."""
+    url = f"{archive.url}{path}"
+    entry = replace(entry_for(url, ()), limits=UNLIMITED)
+    return await _checked(archive, entry, as_declared(role, url, ()))
+
+
+async def _checked(archive: Archive, entry: ArchiveEntry, found: Recognised) -> Report:
+    subject = subject_of(entry, found.samples)
+    assert subject is not None
+    settings = replace(settings_for(archive), allow_private=frozenset({entry.id}))
+    job = CheckJob(replace(subject, role=found.role, url=found.url), entry)
+    [report] = await run_live([job], settings, NOW, lambda _: None)
+    return report
+
+
 def broken(report: Report) -> set[str]:
     """Return the checks that found a violation."""
     wrong = ("fail", "warn")
@@ -48,3 +77,8 @@ def broken(report: Report) -> set[str]:
 def unknown(report: Report) -> set[str]:
     """Return the checks that could not be judged."""
     return {r.check.name for r in report.results if r.finding.verdict == "unknown"}
+
+
+def verdicts(report: Report) -> dict[str, str]:
+    """Return the verdict of each check."""
+    return {r.check.name: r.finding.verdict for r in report.results}

@@ -7,6 +7,7 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from archives.errors import Unreachable
+from archives.listing.ranges import key_range
 from archives.surt import surt
 from tests import warcs
 from tests.fakes import an_entry
@@ -18,7 +19,6 @@ from tests.timegate.collections.sample_collections import (
 )
 from tests.timegate.endpoints.served import Seen
 from tests.timegate.endpoints.test_timemap import body
-from timegate.collections.cdx import key_range
 
 URL = "http://example.com/"
 DATES = ("2018-01-01T00:00:00Z", "2019-01-01T00:00:00Z", "2020-01-01T00:00:00Z")

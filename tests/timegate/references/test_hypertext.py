@@ -37,7 +37,7 @@ def test_a_robust_link_may_lead_to_the_copy() -> None:
     [
         (f'<p><a href="{URL}">a</a> <a href=http://b/>b</a>', [URL, "http://b/"]),
         ('<a href="http://a/?x=1&amp;y=2&copy=3&#47;">', ["http://a/?x=1&y=2&copy=3/"]),
-        ('<a href="//a.example/">', ["http://a.example/"]),
+        ('<a href="//a.example/">', ["https://a.example/"]),
         (
             '<a href="urn:pwid:x"><a href="DURI:2016:http://a/">',
             ["urn:pwid:x", "DURI:2016:http://a/"],

@@ -21,7 +21,7 @@ from timegate.batch.source import ListSource
 from timegate.cli.given import SeveralFound, read_given
 from timegate.identifiers import parse
 from timegate.pages.choices import SeveralReferences, Unresolvable
-from timegate.pages.form import FormFields, read_form
+from timegate.pages.form import FormFields, FormRejection, read_form
 from timegate.references.lines import Columns
 from timegate.references.model import FoundReference
 from timegate.references.pasted import read_pasted
@@ -58,11 +58,12 @@ def cases() -> list[tuple[str, list[Expected]]]:
     return [
         (text, [Expected.of(each) for each in expected])
         for group in groups
-        for text, *expected in group["cases"]
+        for text, *expected in group.get("cases", ())
     ]
 
 
 CASES = cases()
+REFUSED = tomllib.loads(TABLE.read_text(encoding="utf-8"))["refused"]["texts"]
 
 
 def shown(found: FoundReference) -> Expected:
@@ -80,7 +81,7 @@ def meant(expected: Expected) -> tuple[str, str]:
 
 
 def test_the_table_is_long_enough() -> None:
-    assert len(CASES) >= 200
+    assert len(CASES) >= 1500
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES)
@@ -147,6 +148,22 @@ def test_batches_read_it_alike(
         query = candidates(item, REGISTRY, read_time)[0].query
         assert (query.original, str(query.at or "")) == meant(each)
         assert item.doubt == (each.more == "doubt")
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_has_no_link_to_a_page_is_refused_everywhere(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = TextIOWrapper(BufferedReader(BytesIO(text.encode())))
+    monkeypatch.setattr(sys, "stdin", stream)
+
+    with pytest.raises(FormRejection):
+        read_form(FormFields(text), REGISTRY, NOW)
+    with pytest.raises((ValueError, Malformed, NotNegotiable)):
+        query_for(read_given(text, REGISTRY, None, NOW).reading, REGISTRY)
+    for item in ListSource("-", None, Columns(), REGISTRY).items():
+        with pytest.raises((ValueError, Malformed, NotNegotiable)):
+            candidates(item, REGISTRY, read_time)
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES)

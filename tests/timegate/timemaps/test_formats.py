@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from archives.errors import ArchiveError, Unreachable
-from archives.formats import decoder_for
+from archives.formats.decoding import decoder_for
 from archives.formats.linkformat import LinkReader
 from archives.model import Memento
 from tests.timegate.timemaps.capture_lists import ORIGINAL, Listing, at, capture, captures

@@ -20,6 +20,7 @@ from timegate.conformance.catalogue import (
     passed,
     reached_mementos,
     readable_pages,
+    requested_replays,
     require_answer,
     require_held,
     timegate_facts,
@@ -34,8 +35,7 @@ def timegate_dates_as_the_timemap_does(facts: Facts) -> Finding:
     """Links of the TimeGate give each memento the same datetime as the TimeMap."""
 
     def listed_links(response: ParsedResponse) -> list[MementoLink]:
-        # Links called first and last are judged by `first-and-last-are-right` (A-8).
-        dated = [link for link in response.mementos if link.stamp and not link.order]
+        dated = [link for link in response.mementos if link.stamp]
         return [link for link in dated if facts.listed_stamp(link.uri)]
 
     def complaint(response: ParsedResponse) -> str | None:
@@ -54,16 +54,22 @@ def timegate_dates_as_the_timemap_does(facts: Facts) -> Finding:
 @check("M-8", "must", "RFC 7089 2.2.4")
 def memento_datetime_is_the_timemaps(facts: Facts) -> Finding:
     """The Memento-Datetime of a memento is its datetime in the TimeMap."""
-    known = [r for r in reached_mementos(facts) if r.stamp and facts.listed_stamp(r.url)]
+    reached_mementos(facts)
+    # Also where redirects lead to another memento: the datetime is that of the address listed.
+    known = [
+        (replay, listed)
+        for replay in requested_replays(facts)
+        if replay.end.stamp
+        and (listed := facts.listed_stamp(replay.uri) or facts.listed_stamp(replay.end.url))
+    ]
     if not known:
         raise NotApplicable("no memento that was reached is in a TimeMap")
-
-    def complaint(response: ParsedResponse) -> str | None:
-        listed = facts.listed_stamp(response.url)
-        same = response.stamp == listed
-        return None if same else f"{response.stamp}, but {listed} in the TimeMap"
-
-    return judge_each(known, complaint, "the datetime of the TimeMap")
+    wrong = [(replay, listed) for replay, listed in known if replay.end.stamp != listed]
+    if not wrong:
+        return passed(f"{len(known)} mementos", *(replay.end for replay, _ in known))
+    replay, listed = wrong[0]
+    why = f"{replay.uri} has {replay.end.stamp}, but {listed} in the TimeMap"
+    return broken(why, "the datetime of the TimeMap", *replay.hops)
 
 
 @check("M-8", "must", "RFC 7089 2.2.4")
@@ -203,6 +209,8 @@ def no_date_means_the_newest(facts: Facts) -> Finding:
     """Without Accept-Datetime the TimeGate chooses the newest memento."""
     require_held(facts)
     newest = require_answer(timegate_facts(facts).newest, "the newest memento")
+    if facts.gate_url == facts.sample and newest.status == 200 and newest.datetime is None:
+        raise NotApplicable("the original answers with its current state (pattern 1)")
     return _not_older(facts, newest)
 
 

@@ -1,7 +1,8 @@
 # ruff: noqa: D401 -- a docstring here is the sentence that the user reads
 """Mementos and the redirects that lead to them: RFC 7089 4.2."""
 
-from archives.evidence import address_of
+from archives.evidence import address_of, same_page
+from archives.uri import WEB
 from timegate.conformance.catalogue import (
     UNREQUESTED,
     Finding,
@@ -9,6 +10,7 @@ from timegate.conformance.catalogue import (
     Unanswered,
     broken,
     check,
+    expected_original,
     is_memento_host,
     is_not_held,
     judge_each,
@@ -67,8 +69,7 @@ def memento_links_one_original(facts: Facts) -> Finding:
 @check("M-20", "must", "RFC 7089 4.2.2")
 def memento_does_not_negotiate(facts: Facts) -> Finding:
     """A memento with its own address does not vary by Accept-Datetime."""
-    gate = facts.subject.url + facts.sample if facts.gate else None
-    apart = [response for response in reached_mementos(facts) if response.url != gate]
+    apart = [r for r in reached_mementos(facts) if r.url != facts.gate_url]
     if not apart:
         raise NotApplicable("the mementos do not have their own addresses")
 
@@ -78,7 +79,7 @@ def memento_does_not_negotiate(facts: Facts) -> Finding:
     return judge_each(apart, complaint, "no accept-datetime in Vary")
 
 
-@check("M-20", "practice", "RFC 7089 4.2.2")
+@check("M-30", "must", "RFC 7089 4.5.6")
 def memento_ignores_accept_datetime(facts: Facts) -> Finding:
     """A memento requested with Accept-Datetime is the same memento."""
     reached_mementos(facts)
@@ -120,6 +121,9 @@ def memento_links_a_timemap(facts: Facts) -> Finding:
 
 
 def _linking(facts: Facts, relation: str) -> Finding:
+    if facts.pattern == "3" or (facts.pattern == "4" and relation == "timegate"):
+        raise NotApplicable(f"there is no TimeGate (pattern {facts.pattern})")
+
     def complaint(response: ParsedResponse) -> str | None:
         return None if response.targets(relation) else f"no {relation} link"
 
@@ -187,6 +191,37 @@ def redirects_stay_in_the_archive(facts: Facts) -> Finding:
     if not away:
         return passed("no redirect leaves it", *routes[0].hops)
     return broken(away[0].stopped, "an address of the archive", *away[0].hops)
+
+
+@check("R-1", "must", "RFC 9110 10.2.2, 4.2")
+def redirects_lead_to_web_addresses(facts: Facts) -> Finding:
+    """Every redirect leads to an http or https address, never to a file or a script."""
+    routes = _routes(facts)
+    hops = [hop for route in routes for hop in route.hops if hop.is_redirect and hop.location]
+    if not hops:
+        raise NotApplicable("there are no redirects")
+
+    def complaint(response: ParsedResponse) -> str | None:
+        target = response.location or ""
+        is_web = target.lower().startswith(WEB)
+        return None if is_web else f"Location: {response.field('location')}"
+
+    return judge_each(hops, complaint, "an http or https address")
+
+
+@check("M-5", "must", "RFC 7089 1.1, 4.2.1")
+def memento_is_not_the_live_page(facts: Facts) -> Finding:
+    """No redirect of a TimeGate or memento leads to the original on the live web."""
+    routes, page = _routes(facts), expected_original(facts)
+    hops = [hop for route in routes for hop in route.hops]
+
+    def complaint(response: ParsedResponse) -> str | None:
+        # An archived redirect may lead to an original (M-21); it has a Memento-Datetime.
+        target = response.location if response.is_redirect else None
+        led = target is not None and same_page(target, page)
+        return f"{response.url} redirects to {target}" if led else None
+
+    return judge_each(hops, complaint, "a memento")
 
 
 @check("A-10", "practice", "RFC 7089 4.2.2")

@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-from archives.evidence import same_page
+from archives.evidence import address_of
 from archives.negotiation import REDIRECTS
 from timegate.conformance.catalogue import (
     UNREQUESTED,
@@ -13,10 +13,12 @@ from timegate.conformance.catalogue import (
     broken,
     check,
     is_not_held,
+    is_own_error,
     judge_each,
     passed,
     require_answer,
     require_working_timegate,
+    same_original,
     timegate_facts,
     timegate_responses,
     working_timegate_responses,
@@ -34,6 +36,9 @@ def timegate_leads_to_a_memento(facts: Facts) -> Finding:
     # Other checks judge where a redirect leads and whether it has a Location.
     if all(is_not_held(response) for response in responses):
         return _nothing_held(facts, responses)
+    if all(is_own_error(response) for response in responses):
+        why = f"answers {responses[0].status} to every valid request"
+        return broken(why, "302 with Location, or 200 with Memento-Datetime", *responses)
 
     def complaint(response: ParsedResponse) -> str | None:
         direct = response.datetime is not None and response.status not in UNREQUESTED
@@ -119,7 +124,8 @@ def original_is_what_was_asked_for(facts: Facts) -> Finding:
     ]
 
     def complaint(response: ParsedResponse) -> str | None:
-        strange = [u for u in response.targets("original") if not same_page(u, facts.sample)]
+        linked_to = response.targets("original")
+        strange = [uri for uri in linked_to if not same_original(uri, facts.sample)]
         return f"links to {strange[0]} as the original" if strange else None
 
     if not linked:
@@ -139,20 +145,30 @@ def redirect_has_no_memento_datetime(facts: Facts) -> Finding:
         raise NotApplicable("the TimeGate does not redirect")
 
     def complaint(response: ParsedResponse) -> str | None:
-        # With Content-Location it is pattern 2.2: the memento of a redirect (M-21).
-        captured = response.datetime is None or response.field("content-location") is not None
-        return (
-            None
-            if captured
-            else f"{response.status} with Memento-Datetime: {response.datetime}"
-        )
+        if response.datetime is None or _is_archived_redirect(facts, response):
+            return None
+        return f"{response.status} with Memento-Datetime: {response.datetime}"
 
     return judge_each(redirects, complaint, "no Memento-Datetime")
 
 
-@check("M-11", "must", "RFC 7089 4.2.2")
+def _is_archived_redirect(facts: Facts, response: ParsedResponse) -> bool:
+    """Whether a TimeGate answers with the memento of a redirect (M-21), and does not redirect.
+
+    It does so with Content-Location (patterns 1.2, 2.2), or where mementos have no addresses
+    (1.3, 2.3): then its Location is not that of a memento.
+    """
+    if response.field("content-location") is not None:
+        return True
+    target = response.location or ""
+    linked = {link.uri for link in response.mementos}
+    is_memento = facts.listed_stamp(target) or target in linked or address_of(target)
+    return not is_memento
+
+
+@check("M-11", "should", "RFC 7089 4.1.2, 4.2.2")
 def answer_names_its_memento(facts: Facts) -> Finding:
-    """A TimeGate that responds with a memento states its address in Content-Location."""
+    """A TimeGate that responds with a memento names its address in Content-Location."""
     answers = working_timegate_responses(facts)
     direct = [
         response
@@ -161,11 +177,20 @@ def answer_names_its_memento(facts: Facts) -> Finding:
     ]
     if not direct:
         raise NotApplicable("the TimeGate does not respond with mementos")
+    if not any(r.field("content-location") for r in direct) and not _have_addresses(facts):
+        raise NotApplicable("mementos have no addresses of their own (patterns 1.3, 2.3)")
 
     def complaint(response: ParsedResponse) -> str | None:
         return None if response.field("content-location") else "no Content-Location"
 
     return judge_each(direct, complaint, "Content-Location: URI-M")
+
+
+def _have_addresses(facts: Facts) -> bool:
+    """Whether the TimeMap or links of the TimeGate name addresses of mementos."""
+    listed = {uri for _, uri in facts.captures}
+    linked = {link.uri for r in timegate_facts(facts).valid for link in r.mementos}
+    return bool((listed | linked) - {facts.gate_url, facts.sample})
 
 
 @check("M-7", "should", "RFC 7089 2.2.3")
@@ -233,7 +258,9 @@ def refusals_are_a_timegates(facts: Facts) -> Finding:
     """A 400 or 404 of the TimeGate has Vary and the original link, like other responses."""
     gate = timegate_facts(facts)
     refusals = [
-        s for s in (*gate.bad_dates.values(), gate.unknown) if s and s.status in (400, 404)
+        s
+        for s in (*gate.bad_dates.values(), gate.unknown)
+        if s and s.status in (400, 404) and s.datetime is None
     ]
     require_working_timegate(facts)
     if not refusals:
@@ -253,9 +280,12 @@ def refusals_are_a_timegates(facts: Facts) -> Finding:
 def own_errors_are_no_mementos(facts: Facts) -> Finding:
     """Errors of the TimeGate itself have no Memento-Datetime, unlike archived errors."""
     gate = timegate_facts(facts)
-    errors = [
+    refused = [
         s for s in (*gate.bad_dates.values(), gate.unknown) if s and s.status in (400, 404)
     ]
+    # A lenient TimeGate may answer an invalid date with the memento of a 404 (M-21).
+    archived = {(r.status, r.datetime) for r in gate.valid if r.datetime is not None}
+    errors = [s for s in refused if s is gate.unknown or (s.status, s.datetime) not in archived]
     if not errors:
         raise NotApplicable("nothing was refused")
 
@@ -265,22 +295,23 @@ def own_errors_are_no_mementos(facts: Facts) -> Finding:
     return judge_each(errors, complaint, "no Memento-Datetime")
 
 
-_DO_NOT_NEGOTIATE = "http://mementoweb.org/terms/donotnegotiate"
-
-
 def _original(facts: Facts) -> ParsedResponse:
     if facts.original is None:
         raise NotApplicable("no original is checked")
     response = require_answer(facts.original, "the original")
-    if _DO_NOT_NEGOTIATE in response.targets("type"):
+    if response.declines_negotiation:
         raise NotApplicable("it declares that it is not to be negotiated (M-25)")
     return response
 
 
 def _links(facts: Facts, relation: str) -> Finding:
     response = _original(facts)
-    if response.targets(relation):
-        return passed(response.targets(relation)[0], response)
+    if facts.pattern == "3":
+        raise NotApplicable("it never changes (pattern 3)")
+    # Many sites can write a link element, but no header.
+    linked = [*response.targets(relation), *response.html_targets(relation)]
+    if linked:
+        return passed(linked[0], response)
     return broken(f"no {relation} link", f'a link with rel="{relation}"', response)
 
 

@@ -2,9 +2,10 @@
 """TimeMaps in link-format (RFC 7089 5), and whether other formats list the same."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from archives.diagnostics import Malformed
+from archives.formats.linkformat import resolved
 from timegate.conformance.catalogue import (
     Finding,
     NotApplicable,
@@ -26,7 +27,11 @@ from timegate.conformance.parsed_response import (
     ParsedTimeMap,
     captures_in,
     in_time,
+    stamp_of,
 )
+
+Bounds = tuple[str | None, str | None]
+"""From and until, as digits."""
 
 
 @check("M-51", "must", "RFC 7089 5")
@@ -40,7 +45,7 @@ def timemap_is_link_format(facts: Facts) -> Finding:
     return passed(f"{len(first.mementos)} mementos", first.response)
 
 
-@check("M-51", "should", "RFC 7089 5, RFC 6690 7.3")
+@check("M-51", "must", "RFC 7089 5, RFC 6690 7.3")
 def timemap_says_that_it_is_link_format(facts: Facts) -> Finding:
     """The TimeMap's Content-Type is application/link-format."""
     pages = readable_pages(facts)
@@ -102,6 +107,8 @@ def _each_page(
 @check("M-50", "should", "RFC 7089 5")
 def timemap_lists_its_timegate(facts: Facts) -> Finding:
     """The TimeMap lists the TimeGate."""
+    if facts.pattern == "4":
+        raise NotApplicable("there is no TimeGate (pattern 4)")
 
     def complaint(page: ParsedTimeMap) -> str | None:
         return None if page.targets("timegate") else "no timegate link"
@@ -148,7 +155,8 @@ def timemap_lists_each_memento_once(facts: Facts) -> Finding:
     """The TimeMap lists no memento twice."""
 
     def complaint(page: ParsedTimeMap) -> str | None:
-        twice = [uri for uri, n in Counter(m.uri for m in page.mementos).items() if n > 1]
+        own = [m.uri for m in page.mementos if m.uri not in (facts.gate_url, facts.sample)]
+        twice = [uri for uri, n in Counter(own).items() if n > 1]
         return f"{len(twice)} are listed repeatedly, such as {twice[0]}" if twice else None
 
     return _each_page(facts, complaint, "each once")
@@ -178,23 +186,43 @@ def timemap_names_first_and_last_rightly(facts: Facts) -> Finding:
 @check("M-7", "should", "RFC 7089 2.2.3")
 def from_and_until_bound_the_mementos(facts: Facts) -> Finding:
     """The from and until of a TimeMap include all times that it lists."""
-    bounded = [page for page in readable_pages(facts) if any(page.bounds) and page.captures]
+    pages = [page for page in readable_pages(facts) if page.captures]
+    bounded = [
+        (page, bounds)
+        for page in pages
+        for bounds in (page.bounds, *_linked_bounds(facts, page))
+        if any(bounds)
+    ]
     if not bounded:
         raise NotApplicable("no TimeMap states from and until")
-
-    def complaint(page: ParsedTimeMap) -> str | None:
-        since, until = page.bounds
-        stamps = sorted(stamp for stamp, _ in page.captures)
-        if since and stamps[0] < since:
-            return f"from {since}, but lists {stamps[0]}"
-        return (
-            f"until {until}, but lists {stamps[-1]}" if until and stamps[-1] > until else None
-        )
-
-    wrong = [(page, why) for page in bounded if (why := complaint(page))]
+    wrong = [(page, why) for page, bounds in bounded if (why := _out_of_bounds(page, bounds))]
     if not wrong:
-        return passed(f"{len(bounded)} documents", bounded[0].response)
+        return passed(f"{len(bounded)} intervals", bounded[0][0].response)
     return broken(wrong[0][1], "from and until that include all mementos", wrong[0][0].response)
+
+
+def _linked_bounds(facts: Facts, page: ParsedTimeMap) -> Iterator[Bounds]:
+    """Yield from and until of every link to *page* in the other pages and in headers."""
+    gate = [] if facts.gate is None else [facts.gate.newest]
+    ends = [replay.end for replay in facts.replays]
+    documents = [
+        *((other.response.url, other.links) for other in readable_pages(facts)),
+        *((response.url, response.links) for response in (*gate, *ends)),
+    ]
+    for base, links in documents:
+        for link in links:
+            if "timemap" in link.rels and resolved(link.target, base) == page.response.url:
+                yield stamp_of(link.params.get("from")), stamp_of(link.params.get("until"))
+
+
+def _out_of_bounds(page: ParsedTimeMap, bounds: Bounds) -> str | None:
+    since, until = bounds
+    stamps = sorted(stamp for stamp, _ in page.captures)
+    if since and stamps[0] < since:
+        return f"from {since}, but {page.response.url} lists {stamps[0]}"
+    if until and stamps[-1] > until:
+        return f"until {until}, but {page.response.url} lists {stamps[-1]}"
+    return None
 
 
 @check("M-53", "must", "RFC 7089 5.1")
@@ -328,6 +356,6 @@ def timemap_of_an_unknown_page_is_a_404(facts: Facts) -> Finding:
     if facts.timemap is None:
         raise NotApplicable("no TimeMap is known")
     response = require_answer(facts.timemap.unknown, "the TimeMap of an unknown page")
-    if response.status == 404:
-        return passed("404", response)
+    if response.status in (404, 410):
+        return passed(f"{response.status}", response)
     return broken(f"answers {response.status}", "404", response)

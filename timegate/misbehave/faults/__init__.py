@@ -6,7 +6,15 @@ from random import Random
 from typing import Final
 
 from timegate.misbehave.answers import PREFLIGHT, with_cors
-from timegate.misbehave.faults import claims, negotiation, refusals, timemap, transport
+from timegate.misbehave.faults import (
+    claims,
+    linking,
+    negotiation,
+    oddities,
+    refusals,
+    timemap,
+    transport,
+)
 from timegate.misbehave.faults.fault import Fault, FaultContext
 from timegate.misbehave.wire import Reply, WholeAnswer, WireRequest
 
@@ -17,7 +25,7 @@ _PREFERENCE: Final = re.compile(
 NONE: Final = Fault("none", "No fault: a conforming archive.")
 FAULTS: Final[dict[str, Fault]] = {NONE.name: NONE} | {
     value.name: value
-    for module in (refusals, negotiation, claims, timemap, transport)
+    for module in (refusals, negotiation, claims, linking, timemap, transport, oddities)
     for value in vars(module).values()
     if isinstance(value, Fault)
 }

@@ -130,7 +130,7 @@ def _timegate_choosing(
 
 @fault(TimeGateQuestion)
 def looks_back(exchange: FaultContext) -> WholeAnswer:
-    """The TimeGate never chooses a capture after the requested time, unless it is the first."""
+    """No fault: of the captures until the requested time the last is chosen, else the first."""
 
     def choose(held: list[FakeCapture], at: datetime) -> FakeCapture:
         return next((capture for capture in reversed(held) if capture.at <= at), held[0])

@@ -19,6 +19,7 @@ from timegate.misbehave.site import (
     FakeCapture,
     FakeHoldings,
     FakeSite,
+    PageQuestion,
     Question,
     ReplayQuestion,
     TimeGateQuestion,
@@ -29,6 +30,7 @@ from timegate.misbehave.site import (
 from timegate.misbehave.wire import Authority, Reply, WholeAnswer, WireRequest
 
 EVERYTHING: Final = (
+    PageQuestion,
     TimeGateQuestion,
     TimeMapQuestion,
     ReplayQuestion,
@@ -70,7 +72,7 @@ class FaultContext:
     def original(self) -> str:
         """The page that is requested."""
         match self.question:
-            case TimeGateQuestion() | TimeMapQuestion() | ReplayQuestion():
+            case PageQuestion() | TimeGateQuestion() | TimeMapQuestion() | ReplayQuestion():
                 return self.question.original
             case CdxQuestion():
                 return self.question.parameters.get("url", "")
@@ -129,6 +131,11 @@ class Fault:
     """Whether scripts of other sites may read its answers."""
     preflight: bool = True
     """Whether they may send Accept-Datetime: OPTIONS is answered."""
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether it breaks no rule: unusual, and right."""
+        return self.sentence.startswith("No fault")
 
     def applies(self, exchange: FaultContext) -> bool:
         """Whether this fault changes the answer of an exchange."""

@@ -21,7 +21,7 @@ from timegate.misbehave.wire import Authority, WholeAnswer
 
 _REFUSALS: Final = (400, 404)
 _seen_requests: Final[set[tuple[object, ...]]] = set()
-"""The requests that `unstable` has seen; the only state of any fault."""
+"""The requests that `unstable` has seen."""
 _REMEMBERED: Final = 1000
 
 
@@ -310,7 +310,7 @@ redirect_downgrade = Fault(
 
 @fault(TimeGateQuestion)
 def chain_three(exchange: FaultContext) -> WholeAnswer:
-    """The correct answer comes after 3 redirects."""
+    """No fault: the correct answer comes after 3 redirects."""
     step, original = _hop(exchange) + 1, exchange.original
     if step > _CHAIN or exchange.correct.status in _REFUSALS:
         return exchange.correct

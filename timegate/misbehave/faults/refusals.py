@@ -76,7 +76,7 @@ def server_error(_: FaultContext) -> WholeAnswer:
 
 @fault(*EVERYTHING)
 def slow(exchange: FaultContext) -> WholeAnswer:
-    """The correct answer, after 3 seconds."""
+    """No fault: the correct answer, after 3 seconds."""
     return replace(exchange.correct, delay=exchange.site.options.delay)
 
 

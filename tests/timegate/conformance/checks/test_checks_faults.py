@@ -3,11 +3,13 @@
 import pytest
 
 from tests.timegate.conformance.archive import FAULTS, QUICK, ArchiveOptions, an_archive
-from tests.timegate.conformance.checking import broken, checked, unknown
+from tests.timegate.conformance.checking import broken, checked, checked_as, unknown
 from tests.timegate.conformance.faults_and_checks import (
     BROKEN,
     FAULT_OPTIONS,
     NEVER_BROKEN,
+    ON_FIXED,
+    ON_PAGES,
     RIGHT,
     UNKNOWN,
 )
@@ -21,7 +23,7 @@ def test_the_table_has_every_fault() -> None:
 
 
 def test_every_check_is_broken_by_some_fault() -> None:
-    named = set().union(*BROKEN.values())
+    named = set().union(*BROKEN.values(), *ON_PAGES.values(), *ON_FIXED.values())
 
     assert named == CHECKS.keys() - NEVER_BROKEN
 
@@ -34,6 +36,20 @@ async def test_a_fault_is_found_by_exactly_the_checks_in_the_table(fault: str) -
     assert broken(report) == BROKEN.get(fault, set())
     assert unknown(report) >= UNKNOWN.get(fault, set())
     assert bool(unknown(report)) == (fault in UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("path", "fault", "checks"),
+    [
+        *(("/page/", fault, checks) for fault, checks in ON_PAGES.items()),
+        *(("/fixed/", fault, checks) for fault, checks in ON_FIXED.items()),
+    ],
+)
+async def test_a_fault_of_an_original_is_found(path: str, fault: str, checks: set[str]) -> None:
+    async with an_archive(fault) as archive:
+        report = await checked_as(archive, path, "original")
+
+    assert broken(report) == checks
 
 
 @pytest.mark.parametrize(
@@ -81,4 +97,4 @@ async def test_the_number_of_requests_is_within_the_estimate() -> None:
         report = await checked(archive, ("http://example.org/", "http://www.example.org/"))
 
         assert report.requests == archive.journal.request_count
-        assert report.requests <= 31 + 6 + 21 + 5
+        assert report.requests <= 34 + 6 + 24 + 5

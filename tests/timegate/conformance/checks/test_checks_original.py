@@ -39,6 +39,7 @@ async def test_an_original_with_links_passes() -> None:
     report = await report_on("original", PAGE, a_session(PAGE, link=both))
 
     assert verdicts(report) == {
+        "original-is-no-memento": "pass",
         "original-links-a-timegate": "pass",
         "original-links-a-timemap": "pass",
     }
@@ -48,6 +49,7 @@ async def test_an_original_without_links_is_a_warning() -> None:
     report = await report_on("original", PAGE, a_session(PAGE))
 
     assert verdicts(report) == {
+        "original-is-no-memento": "pass",
         "original-links-a-timegate": "warn",
         "original-links-a-timemap": "warn",
     }

@@ -3,8 +3,8 @@
 import pytest
 
 from archives.diagnostics import Malformed
-from archives.formats import decoder_for
 from archives.formats.cdx import CdxLines
+from archives.formats.decoding import decoder_for
 from archives.formats.rows import ListDecoder
 from archives.formats.timemap_json import JsonTimeMap
 from archives.formats.timemap_link import LinkTimeMap

@@ -1,0 +1,1 @@
+"""How well contents are judged: a corpus made here, precision and recall for each class."""

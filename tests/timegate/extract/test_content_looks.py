@@ -1,0 +1,245 @@
+"""Looking at the content of copies, over fake archives."""
+
+from dataclasses import replace
+from hashlib import sha1
+from pathlib import Path
+from random import Random
+
+from archives.moment import Moment
+from tests.quality.frames import TUNED, framed, site
+from tests.quality.texts import article
+from tests.timegate.extract.page_archives import AT, PAGE, Held, PageArchive, core_over
+from timegate.content.comparison import Comparison
+from timegate.resolution.context import UNLIMITED
+from timegate.resolution.model import Preferences, Resolution
+from timegate.resolution.query import query_for_url
+from timegate.verdict import header, verdict
+
+BEFORE, AFTER = "20081120000000", "20081210000000"
+LOOKING = Preferences(verify="content")
+
+
+def text(number: int, day: int = 1) -> bytes:
+    """Return an article; *day* is what changes from day to day."""
+    random = Random(number)  # noqa: S311 -- a page of a test
+    sentences = article(random, "en", 14)
+    return framed(TUNED["blog"], site(random), f"Article {number}", sentences, shape=1, day=day)
+
+
+PARKED = (
+    b"<title>shop.example</title><h1>shop.example</h1><p>This domain is for sale. "
+    b"Buy this domain.<p>Related searches"
+)
+
+
+def html(stamp: str, body: bytes, status: int = 200) -> Held:
+    digest = sha1(body, usedforsecurity=False).hexdigest()
+    return Held(PAGE, stamp, body, "text/html; charset=utf-8", status, digest=digest)
+
+
+async def looked(
+    folder: Path, *archives: PageArchive, preferences: Preferences = LOOKING
+) -> Resolution:
+    async with core_over(folder, *archives) as core:
+        query = query_for_url(PAGE, Moment(AT))
+        resolution = await core.resolver.resolve(query, preferences, UNLIMITED)
+        assert "comparison=" in header(verdict(resolution, core.registry))
+        return resolution
+
+
+def found(resolution: Resolution) -> Comparison:
+    assert resolution.comparison is not None
+    return resolution.comparison
+
+
+async def test_the_same_octets_on_both_sides_are_seen_in_the_index(tmp_path: Path) -> None:
+    body = text(1)
+    archive = PageArchive("one", (html(BEFORE, body), html(AFTER, body)), has_index=True)
+
+    comparison = found(await looked(tmp_path, archive))
+
+    assert (comparison.value, comparison.basis) == ("same-around", "digest")
+    assert comparison.before is not None
+    assert comparison.after is not None
+    assert (comparison.before.stamp, comparison.after.stamp) == (BEFORE, AFTER)
+    assert comparison.page_class is None
+
+
+async def test_equal_digests_are_read_once(tmp_path: Path) -> None:
+    body = text(1)
+    archive = PageArchive("one", (html(BEFORE, body), html(AFTER, body)), has_index=True)
+
+    await looked(tmp_path, archive)
+
+    assert (
+        len([line for line in archive.journal if line.startswith("GET") and "id_" in line]) == 1
+    )
+
+
+async def test_the_same_text_with_other_advertisements_is_similar(tmp_path: Path) -> None:
+    held = (html(BEFORE, text(1, 1)), html(AFTER, text(1, 2)))
+
+    comparison = found(await looked(tmp_path, PageArchive("one", held, has_index=True)))
+
+    assert (comparison.value, comparison.basis) == ("similar-around", "text")
+    assert comparison.similarity is not None
+    assert comparison.similarity > 80
+    assert comparison.title.startswith("Article 1")
+    assert comparison.language == "en"
+
+
+async def test_another_text_on_the_other_side_has_changed(tmp_path: Path) -> None:
+    held = (html(BEFORE, text(1)), html(AFTER, text(2)))
+
+    comparison = found(await looked(tmp_path, PageArchive("one", held, has_index=True)))
+
+    assert comparison.value == "changed"
+    assert comparison.page_class is None
+
+
+async def test_a_parked_domain_is_passed_over_for_the_page(tmp_path: Path) -> None:
+    held = (html(BEFORE, PARKED), html(AFTER, text(1)))
+
+    resolution = await looked(tmp_path, PageArchive("one", held, has_index=True))
+
+    comparison = found(resolution)
+    assert resolution.memento is not None
+    assert resolution.memento.stamp == AFTER
+    assert comparison.instead is not None
+    assert (comparison.instead.stamp, comparison.instead_of) == (BEFORE, "parked")
+    assert comparison.page_class is None
+
+
+async def test_the_page_of_another_archive_is_taken(tmp_path: Path) -> None:
+    one = PageArchive("one", (html(BEFORE, PARKED),))
+    two = PageArchive("two", (html(AFTER, text(1)),))
+
+    resolution = await looked(tmp_path, one, two)
+
+    assert resolution.memento is not None
+    assert resolution.memento.archive == "two"
+    assert [each.archive for each in resolution.alternatives] == ["one"]
+    assert found(resolution).instead_of == "parked"
+
+
+async def test_a_copy_of_the_requested_time_stays_whatever_it_shows(tmp_path: Path) -> None:
+    held = (html(AT, PARKED), html(AFTER, text(1)))
+
+    resolution = await looked(tmp_path, PageArchive("one", held, has_index=True))
+
+    assert resolution.memento is not None
+    assert resolution.memento.stamp == AT
+    assert found(resolution).page_class == "parked"
+    assert found(resolution).evidence
+
+
+async def test_a_client_that_wants_the_day_gets_no_other_copy(tmp_path: Path) -> None:
+    held = (html("20081129000000", PARKED), html(AFTER, text(1)))
+    wanted = replace(LOOKING, precision="day")
+
+    resolution = await looked(
+        tmp_path, PageArchive("one", held, has_index=True), preferences=wanted
+    )
+
+    assert resolution.memento is not None
+    assert resolution.memento.stamp == "20081129000000"
+
+
+async def test_two_archives_of_the_same_day_corroborate_each_other(tmp_path: Path) -> None:
+    one = PageArchive("one", (html(BEFORE, text(1, 1)),))
+    two = PageArchive("two", (html("20081119120000", text(1, 2)),))
+
+    comparison = found(await looked(tmp_path, one, two))
+
+    assert comparison.corroborated == ("two",)
+    assert comparison.dissent == ()
+
+
+async def test_one_archive_that_dissents_is_named(tmp_path: Path) -> None:
+    one = PageArchive("one", (html(BEFORE, text(1, 1)),))
+    two = PageArchive("two", (html("20081119120000", text(1, 2)),))
+    liar = PageArchive("liar", (html("20081119180000", text(7)),))
+
+    comparison = found(await looked(tmp_path, one, two, liar))
+
+    assert comparison.dissent == ("liar",)
+
+
+async def test_two_archives_that_differ_are_no_dissent(tmp_path: Path) -> None:
+    one = PageArchive("one", (html(BEFORE, text(1)),))
+    two = PageArchive("two", (html("20081119120000", text(7)),))
+
+    comparison = found(await looked(tmp_path, one, two))
+
+    assert comparison.dissent == comparison.corroborated == ()
+
+
+async def test_a_single_copy_is_alone(tmp_path: Path) -> None:
+    comparison = found(await looked(tmp_path, PageArchive("one", (html(BEFORE, text(1)),))))
+
+    assert comparison.value == "alone"
+
+
+async def test_a_copy_that_is_not_html_was_not_looked_at(tmp_path: Path) -> None:
+    archive = PageArchive("one", (Held(PAGE, BEFORE, b"\x89PNG", "image/png"),))
+
+    comparison = found(await looked(tmp_path, archive))
+
+    assert comparison.value == "not-looked"
+    assert "image/png" in comparison.failure
+
+
+async def test_an_archive_that_delivers_no_bytes_decides_nothing(tmp_path: Path) -> None:
+    one = PageArchive("one", (html(BEFORE, text(1)),))
+    two = PageArchive("two", (html(AFTER, text(2)),), loses=(PAGE,))
+
+    comparison = found(await looked(tmp_path, one, two))
+
+    assert comparison.value == "alone"
+
+
+async def test_at_most_eight_requests_are_sent_to_look(tmp_path: Path) -> None:
+    stamps = [f"200811{day:02}000000" for day in range(1, 28)]
+    held = tuple(html(stamp, PARKED + stamp.encode()) for stamp in stamps)
+    archives = [PageArchive(name, held, has_index=True) for name in ("one", "two", "three")]
+    async with core_over(tmp_path, *archives) as core:
+        query = query_for_url(PAGE, Moment(AT))
+        await core.resolver.resolve(query, Preferences(verify="head"), UNLIMITED)
+        before = sum(len(archive.journal) for archive in archives)
+        await core.resolver.resolve(query, LOOKING, UNLIMITED)
+        after = sum(len(archive.journal) for archive in archives)
+
+    assert 0 < after - before <= 8
+
+
+async def test_large_copies_stay_within_two_megabytes(tmp_path: Path) -> None:
+    large = text(1) + b"<!-- " + b"x" * 3_000_000
+    stamps = (BEFORE, AFTER, "20081119120000", "20081121000000")
+    archives = [PageArchive(f"a{n}", (html(s, large),)) for n, s in enumerate(stamps)]
+
+    comparison = found(await looked(tmp_path, *archives))
+
+    assert "octets" in comparison.failure or "budget" in comparison.failure
+
+
+async def test_what_was_read_before_is_not_read_again(tmp_path: Path) -> None:
+    archive = PageArchive("one", (html(BEFORE, text(1)), html(AFTER, text(2))), has_index=True)
+    async with core_over(tmp_path, archive) as core:
+        query = query_for_url(PAGE, Moment(AT))
+        first = await core.resolver.resolve(query, LOOKING, UNLIMITED)
+        archive.journal.clear()
+        second = await core.resolver.resolve(query, LOOKING, UNLIMITED)
+
+    assert not [line for line in archive.journal if line.startswith("GET") and "id_" in line]
+    assert found(first).value == found(second).value == "changed"
+
+
+async def test_only_cached_answers_say_that_nothing_was_looked_at(tmp_path: Path) -> None:
+    archive = PageArchive("one", (html(BEFORE, text(1)),))
+    async with core_over(tmp_path, archive) as core:
+        query = query_for_url(PAGE, Moment(AT))
+        await core.resolver.resolve(query, Preferences(), UNLIMITED)
+        wanted = replace(LOOKING, only_if_cached=True)
+        resolution = await core.resolver.resolve(query, wanted, UNLIMITED)
+
+    assert found(resolution).value == "not-looked"

@@ -1,0 +1,191 @@
+"""Judges copies that were looked at: which of them are the same page, and which is the best.
+
+Pure. `timegate.extract.content_looks` reads the copies.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import Final, NamedTuple
+
+from archives.model import Memento
+from archives.moment import Moment, second_of
+from archives.warc.captures import Digest
+from timegate.content.bracketing import is_same_time
+from timegate.content.classes import Judgement
+from timegate.content.comparison import Comparison, Value
+from timegate.content.main_text import PageText
+from timegate.content.similarity import SAME_PAGE, similarity
+
+_SAME_TEXT: Final = 95
+"""Percent of a main text in common, for archives that corroborate each other."""
+_SEVERAL: Final = 2
+"""Archives that agree, so that another one dissents."""
+
+
+class LookedCopy(NamedTuple):
+    """A copy that was looked at."""
+
+    memento: Memento
+    page: PageText | None = None
+    """None if it could not be read; then `failure` says why."""
+    digest: Digest | None = None
+    """Of the octets that were read, if they were all."""
+    judgement: Judgement = Judgement()
+    failure: str = ""
+    address: str = ""
+    """Where the octets were read."""
+
+    @property
+    def is_page(self) -> bool:
+        """Whether it was read, and is not known to be something else than a page."""
+        return self.page is not None and self.judgement.page_class is None
+
+
+def percent(one: LookedCopy, other: LookedCopy) -> int | None:
+    """Return how much of their text two copies have in common; None if that is not known."""
+    if one.digest is not None and one.digest == other.digest:
+        return 100
+    if one.page is None or other.page is None:
+        return None
+    languages = {one.page.language, other.page.language} - {""}
+    return 0 if len(languages) > 1 else similarity(one.page, other.page)
+
+
+def better_copy(
+    chosen: LookedCopy, others: Iterable[LookedCopy], at: Moment | None
+) -> LookedCopy | None:
+    """Return the copy to recommend instead of *chosen*; None if that is the best.
+
+    Only if *chosen* is no page, and another one is: the nearest of those.
+    """
+    if chosen.judgement.page_class is None:
+        return None
+    pages = [other for other in others if other.is_page]
+    if at is None:
+        return max(pages, key=lambda copy: copy.memento.stamp, default=None)
+    return min(pages, key=lambda copy: at.distance(second_of(copy.memento.stamp)), default=None)
+
+
+def compared_copies(
+    chosen: LookedCopy,
+    others: Sequence[LookedCopy],
+    at: Moment | None,
+    known: Comparison | None = None,
+) -> Comparison:
+    """Return how *chosen* compares with *others*; *known* is what digests have shown before."""
+    copies = [chosen, *others]
+    read = [copy for copy in copies if copy.page is not None]
+    found = _around(chosen, read, at, known)
+    page = chosen.page
+    failures = dict.fromkeys(copy.failure for copy in copies if copy.failure)
+    return Comparison(
+        value=found.value,
+        basis=found.basis,
+        before=found.before,
+        after=found.after,
+        similarity=found.similarity,
+        page_class=chosen.judgement.page_class,
+        evidence=chosen.judgement.evidence,
+        corroborated=_corroborating(chosen, read, known),
+        dissent=dissenting(read),
+        title="" if page is None else page.title,
+        language="" if page is None else page.language or page.declared_language,
+        looked=tuple(copy.address for copy in read),
+        failure="; ".join([*failures][:3]),
+    )
+
+
+def _around(
+    chosen: LookedCopy, read: Sequence[LookedCopy], at: Moment | None, known: Comparison | None
+) -> Comparison:
+    """Return how the copies on both sides of *at* compare."""
+    if known is not None and known.value == "same-around":
+        return known
+    if chosen.page is None:
+        return Comparison("not-looked")
+    before, after = _sides(chosen, read, at)
+    pairs = [
+        pair
+        for pair in ((before, chosen), (chosen, after), (before, after))
+        if None not in pair
+    ]
+    shares = [
+        share
+        for one, other in pairs
+        if one is not None
+        and other is not None
+        and one is not other
+        and (share := percent(one, other)) is not None
+    ]
+    if before is None or after is None or before is after or not shares:
+        return Comparison("alone")
+    least = min(shares)
+    ends = (before.memento, after.memento)
+    if before.digest is not None and before.digest == after.digest:
+        return Comparison("same-around", "digest", *ends, similarity=100)
+    value: Value = "similar-around" if least >= SAME_PAGE else "changed"
+    return Comparison(value, "text", *ends, similarity=least)
+
+
+def _sides(
+    chosen: LookedCopy, read: Sequence[LookedCopy], at: Moment | None
+) -> tuple[LookedCopy | None, LookedCopy | None]:
+    """Return the nearest copies before and after *at*.
+
+    A copy inside *at* is its own side where there is no other.
+    """
+    stamp = chosen.memento.stamp
+    side = 0 if at is None else at.side_of(stamp)
+    start = stamp if at is None or not side else at.digits
+    earlier = [c for c in read if _side(c, at, start) < 0]
+    later = [c for c in read if _side(c, at, start) > 0]
+    before = max(earlier, key=lambda copy: copy.memento.stamp, default=None)
+    after = min(later, key=lambda copy: copy.memento.stamp, default=None)
+    if side == 0:
+        return before or chosen, after or chosen
+    return before, after
+
+
+def _side(copy: LookedCopy, at: Moment | None, start: str) -> int:
+    stamp = copy.memento.stamp
+    if at is not None and at.digits == start:
+        return at.side_of(stamp)
+    return (stamp > start) - (stamp < start)
+
+
+def _corroborating(
+    chosen: LookedCopy, read: Iterable[LookedCopy], known: Comparison | None
+) -> tuple[str, ...]:
+    """Return the other archives with the same octets or main text at the same time."""
+    agreeing = dict.fromkeys(() if known is None else known.corroborated)
+    for copy in read:
+        share = percent(chosen, copy)
+        if (
+            copy.memento.archive != chosen.memento.archive
+            and is_same_time(copy.memento, chosen.memento)
+            and share is not None
+            and share >= _SAME_TEXT
+        ):
+            agreeing[copy.memento.archive] = None
+    return tuple(agreeing)
+
+
+def dissenting(read: Sequence[LookedCopy]) -> tuple[str, ...]:
+    """Return the archive whose text differs from that of several others at the same time."""
+    agreed: dict[str, set[str]] = {}
+    differs: dict[str, set[str]] = {}
+    for one, other in combinations(read, 2):
+        first, second = one.memento.archive, other.memento.archive
+        share = percent(one, other)
+        if first == second or share is None or not is_same_time(one.memento, other.memento):
+            continue
+        found = agreed if share >= SAME_PAGE else differs
+        found.setdefault(first, set()).add(second)
+        found.setdefault(second, set()).add(first)
+    return tuple(
+        archive
+        for archive, others in differs.items()
+        if archive not in agreed
+        and len(others) >= _SEVERAL
+        and all(others - {each} <= agreed.get(each, set()) for each in others)
+    )

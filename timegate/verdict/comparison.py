@@ -1,0 +1,115 @@
+"""The member ``comparison``: whether the copy is the page that was cited, and its words.
+
+It never changes ``match``, which is about archive, time and URL.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from timegate.content.comparison import SAME, Comparison
+from timegate.verdict.header import Member, Parameter, Verdict
+from timegate.verdict.parts import Explanation, Tone
+
+_LONGEST_REASON: Final = 300
+CLASS_PHRASES: Final[Mapping[str, str]] = {
+    "soft-404": "an error page that was sent as a page",
+    "parked": "a page for a domain without a site",
+    "consent-wall": "a question for consent in front of the page",
+    "login-wall": "a login in front of the page",
+    "redirect-to-root": "the front page of the site instead of the page",
+    "nearly-empty": "nearly empty",
+}
+_IDENTICAL: Final = "identical on both sides of the time asked for"
+
+
+def comparison_member(found: Comparison) -> Member:
+    """Return the member."""
+    params: dict[str, Parameter] = {
+        "class": found.page_class or "",
+        "similarity": "" if found.similarity is None else found.similarity,
+        "basis": found.basis or "",
+        "from": "" if found.before is None else str(found.before.captured),
+        "to": "" if found.after is None else str(found.after.captured),
+        "corroborated": " ".join(found.corroborated),
+        "dissent": " ".join(found.dissent),
+        "evidence": "; ".join(found.evidence)[:_LONGEST_REASON],
+        "instead": "" if found.instead is None else found.instead.uri,
+        "instead-of": found.instead_of or "",
+        "failed": found.failure[:_LONGEST_REASON],
+    }
+    return Member(found.value, params)
+
+
+def remarks_on_comparison(verdict: Verdict) -> Iterator[str]:
+    """Yield what a sentence says of the comparison."""
+    member = verdict.comparison
+    if member is None:
+        return
+    yield from filter(None, (_classified(member), _compared(member), _agreed(member)))
+    if member["instead-of"]:
+        what = CLASS_PHRASES[str(member["instead-of"])]
+        yield f"chosen instead of the nearest copy, which is {what}"
+
+
+def _classified(member: Member) -> str:
+    name = member["class"]
+    return f"the copy seems to be {CLASS_PHRASES[str(name)]}" if name else ""
+
+
+def _compared(member: Member) -> str:
+    if member.value == "same-around":
+        return _IDENTICAL
+    if member.value == "similar-around":
+        return f"the same text on both sides of the time asked for ({member['similarity']} %)"
+    if member.value == "changed":
+        return f"the text changed around the time asked for ({member['similarity']} % the same)"
+    if member.value == "not-looked":
+        return f"the content was not looked at: {member['failed'] or 'unknown'}"
+    return "" if member["corroborated"] else "no second copy to compare it with"
+
+
+def _agreed(member: Member) -> str:
+    agreed = (
+        f"corroborated by {_listed(member['corroborated'])}" if member["corroborated"] else ""
+    )
+    differs = ""
+    if member["dissent"]:
+        differs = f"{_listed(member['dissent'])} has another text for the same time"
+    return "; ".join(filter(None, (agreed, differs)))
+
+
+def _listed(archives: Parameter | None) -> str:
+    return ", ".join(str(archives).split())
+
+
+def explain_comparison(member: Member) -> Explanation:
+    """Return whether it is the same page, and on what that rests."""
+    sentences = [_sentence(text) for text in (_classified(member), *_sides(member))]
+    if member["evidence"]:
+        sentences.append(f"Because: {member['evidence']}.")
+    if member["instead-of"]:
+        what = CLASS_PHRASES[str(member["instead-of"])]
+        sentences.append(f"The nearest copy, {member['instead']}, seems to be {what}.")
+    if member["failed"] and member.value != "not-looked":
+        sentences.append(f"Not everything was looked at: {member['failed']}.")
+    return tone_of(member), " ".join(filter(None, sentences))
+
+
+def _sides(member: Member) -> Iterator[str]:
+    between = f" (copies of {member['from']} and {member['to']})" if member["from"] else ""
+    compared = _compared(member)
+    yield f"{compared}{between}" if compared else ""
+    if member.value in SAME:
+        yield "nothing is known of the time between"
+    yield _agreed(member)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def tone_of(member: Member) -> Tone:
+    """Return how good the news is."""
+    if member["class"] or member["dissent"] or member.value == "changed":
+        return "poor"
+    return "good" if member.value in SAME or member["corroborated"] else "fair"
