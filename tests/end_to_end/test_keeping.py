@@ -144,11 +144,12 @@ class _SiteHandler(BaseHTTPRequestHandler):
 @contextmanager
 def a_site() -> Iterator[tuple[int, list[str]]]:
     """Serve `PAGES`; yield the port, and the paths that are requested."""
-    handler = type("Handler", (_SiteHandler,), {"seen": []})
+    seen: list[str] = []
+    handler = type("Handler", (_SiteHandler,), {"seen": seen})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         try:
-            yield server.server_address[1], handler.seen
+            yield server.server_address[1], seen
         finally:
             server.shutdown()
 
