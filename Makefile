@@ -142,9 +142,9 @@ lock:
 	$(PYTHON) -m venv .venv-lock
 	.venv-lock/bin/pip $(PIP_INSTALL) uv
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
-	  --no-header --no-emit-index-url pyproject.toml --extra fast --extra redis --extra s3 --extra documents --extra content --group build -o locks/run.txt
+	  --no-header --no-emit-index-url pyproject.toml --extra fast --extra redis --extra s3 --extra documents --extra content --extra images --group build -o locks/run.txt
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
-	  --no-header --no-emit-index-url pyproject.toml --extra fast --extra redis --extra s3 --extra documents --extra content --extra mcp --extra otel --group build --group dev -o locks/dev.txt
+	  --no-header --no-emit-index-url pyproject.toml --extra fast --extra redis --extra s3 --extra documents --extra content --extra images --extra mcp --extra otel --group build --group dev -o locks/dev.txt
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 	  --no-header --no-emit-index-url locks/pywb.in -o locks/pywb.txt
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \

@@ -16,7 +16,7 @@ from typing import Annotated, Literal, get_args, get_origin
 import msgspec
 
 from archives.model import ArchiveEntry
-from timegate.config.schema import File, StoreSection, sections
+from timegate.config.schema import DelegateSection, File, SeriesSection, StoreSection, sections
 
 HEAD = """# Configuration
 
@@ -84,7 +84,11 @@ STORES = """
 
 def page() -> str:
     """Return the whole page."""
-    parts = [HEAD, "\n## Top level\n\n", _table(File, skip=[*sections(), "archive", "store"])]
+    parts = [
+        HEAD,
+        "\n## Top level\n\n",
+        _table(File, skip=[*sections(), "archive", "store", "series"]),
+    ]
     for name, struct in sections().items():
         parts.append(f"\n## `[{name}]`\n\n{inspect.cleandoc(struct.__doc__ or '')}\n\n")
         parts.append(_table(struct))
@@ -92,7 +96,11 @@ def page() -> str:
             parts.append(BEHIND_A_PROXY)
     parts += [OWN_ARCHIVES, _entry_table()]
     parts += [STORES, inspect.cleandoc(StoreSection.__doc__ or ""), "\n\n"]
-    return "".join([*parts, _table(StoreSection)])
+    parts += [_table(StoreSection)]
+    for title, struct in (("series", SeriesSection), ("series.delegate", DelegateSection)):
+        parts += [f"\n## `[[{title}]]`\n\n", inspect.cleandoc(struct.__doc__ or ""), "\n\n"]
+        parts += [_table(struct)]
+    return "".join(parts)
 
 
 def _table(struct: type[msgspec.Struct], skip: typing.Collection[str] = ()) -> str:

@@ -4,6 +4,7 @@
 extraction and the library use it. `build_server` builds the HTTP handler over a core.
 """
 
+import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -72,7 +73,7 @@ from timegate.resolution.url_variants import EquivalentUrls
 from timegate.resolution.verification import Verifier, memento_probes
 from timegate.routing import CombinedKnowledge, MementoMap, Observations
 from timegate.routing.planner import Planner
-from timegate.store import RevisionWriter
+from timegate.store import JournalWriter, RevisionWriter, StoreJournal
 from timegate.timemaps import ArchiveLists
 from timegate.upstream.breaker import Breakers
 from timegate.upstream.rate_limit import RateLimiter
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from timegate.conformance.report import Report
     from timegate.endpoints.store import KeepCapture
     from timegate.redis.locks import Locks
+    from timegate.series.opening import AllSeries
     from timegate.server.middleware import Dispatch
     from timegate.server.process_state import ProcessState
 
@@ -183,14 +185,40 @@ async def build_core(  # noqa: PLR0913 -- what a process, a test or a command di
             config, base_url, state, shared, settings, fetchers, local, trace, policy
         )
         core = await stack.enter_async_context(_core(parts, canaries=serving))
-        yield replace(core, stores=stores)
+        series = await _series(config, stores, settings, environment, stack)
+        yield replace(core, stores=stores, series=series)
 
 
-async def _stores(config: Config, stack: AsyncExitStack) -> Mapping[str, RevisionWriter]:
+async def _stores(config: Config, stack: AsyncExitStack) -> Mapping[str, JournalWriter]:
     # Only where a store is configured: warcio is slow to import.
     from timegate.store.opening import open_stores  # noqa: PLC0415
 
-    return await stack.enter_async_context(open_stores(config))
+    journals: Mapping[str, StoreJournal] = {}
+    if config.series:
+        from timegate.series.opening import open_journals  # noqa: PLC0415
+
+        journals = await asyncio.to_thread(open_journals, config)
+    return await stack.enter_async_context(open_stores(config, journals=journals))
+
+
+async def _series(
+    config: Config,
+    stores: Mapping[str, JournalWriter],
+    settings: UpstreamSettings,
+    environment: UpstreamEnvironment,
+    stack: AsyncExitStack,
+) -> "AllSeries | None":
+    """Return the series; None if none is configured."""
+    if not config.series:
+        return None
+    from timegate.series.opening import open_journals, open_series  # noqa: PLC0415
+    from timegate.series.resolvers import open_resolvers  # noqa: PLC0415
+
+    if not stores:
+        # A command reads, and writes nothing; a server may be writing at the same time.
+        await asyncio.to_thread(open_journals, config)
+    opening = open_resolvers(config, settings, environment)
+    return open_series(config, stores, await stack.enter_async_context(opening))
 
 
 @asynccontextmanager

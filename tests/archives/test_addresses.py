@@ -375,7 +375,8 @@ ORIGIN_OF_ADDRESS = {
     "timegate/cache/page_encoding.py _checked": "checked before it was kept",
     "archives/evidence.py neighbours": "the policy, in without_foreign_links and closest",
     "archives/evidence.py _uniform_mementos": "the policy, in _common_redirect and closest",
-    "archives/listing/document.py capture_of": "the policy, in _at_own_servers",
+    "archives/listing/document.py _memento": "the policy, in _at_own_servers",
+    "timegate/following/change_file.py _change": "checked before it was kept",
     "timegate/resolution/verification.py _delivered": "the policy, in Negotiator.closest",
     # A template of the registry.
     "archives/adapters/wayback.py _replayed": "the template of the entry",
@@ -385,12 +386,15 @@ ORIGIN_OF_ADDRESS = {
     # Our own address.
     "timegate/collections/extents.py _capture": "the base URL of the server",
     "timegate/collections/extents.py _list": "the base URL of the server",
+    "timegate/keep/run.py _capture": "the base URL of the server",
+    "timegate/responses/report.py _mementos": "the base URL of the server",
     # Another memento.
     "timegate/responses/answer_view.py _chosen": "a memento, or the template of the entry",
     "timegate/cdx/formats.py memento": "the row of a memento",
     "timegate/cli/extract.py _fetch": "a report",
     "timegate/cli/extract.py parts": "a report",
     "timegate/cli/titles.py _title": "a report",
+    "timegate/keep/run.py _memento": "a report",
     # No mementos.
     "archives/listing/document.py pages": "the policy, when the page is requested",
 }

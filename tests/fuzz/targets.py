@@ -39,6 +39,8 @@ from timegate.cache.encoding import CorruptEntry
 from timegate.cache.page_encoding import PackedPage, sealed_page
 from timegate.cdx.query import parameters_in, query_from
 from timegate.citations import copy_behind
+from timegate.content.fragments import read_quote
+from timegate.following.feeds import read_event_id
 from timegate.identifiers import parse, parse_wrapped
 from timegate.markup import TooComplex, embedded_in, rewritten
 from timegate.pages.capture_view import CaptureFields
@@ -55,6 +57,7 @@ from timegate.references.wikitext import read_wikitext
 from timegate.resolution.preferences import BadPreference, preferences_from
 from timegate.resolution.query import NotNegotiable, query_for
 from timegate.responses.replay_addresses import read_place
+from timegate.series.fragments import BadFragment, read_fragment
 from timegate.text.html import decode_entities, title_in
 from timegate.text.times import read_time
 from timegate.text.written_dates import find_dates, other_dates
@@ -131,6 +134,11 @@ def _preferences(octets: bytes) -> None:
     text = _text(octets)
     name, _, value = text.partition("=")
     preferences_from({name: value}, text, text)
+
+
+def _fragment(octets: bytes) -> None:
+    for media_type in ("text/plain", "text/html", "image/png", "audio/wav", "application/x"):
+        read_fragment(_text(octets), media_type)
 
 
 def _coding(octets: bytes) -> None:
@@ -638,6 +646,24 @@ TARGETS: Final[Mapping[str, Target]] = {
         ),
         (_docx(),),
         (),
+    ),
+    "quotations": Target(
+        lambda octets: read_quote(_text(octets)),
+        (),
+        (b"#:~:text=from%20the-,tide,table,-of%202010", b"\xe2\x80\x9cThe  tide\xe2\x80\x9d"),
+        ("timegate.content.fragments.read_quote",),
+    ),
+    "fragments of documents": Target(
+        _fragment,
+        (BadFragment,),
+        (b"char=37,51", b"sec,23,51", b"rect=0,1,20,30,2", b"elt=p,3,div,1", b"23,57"),
+        ("timegate.series.fragments.read_fragment",),
+    ),
+    "event ids": Target(
+        lambda octets: read_event_id(_text(octets)),
+        (),
+        (b"0123456789abcdef-17-20161122112029", b"a-1-0"),
+        ("timegate.following.feeds.read_event_id",),
     ),
     "captures page": Target(
         lambda octets: CaptureFields.of(_text(octets)).filter(),

@@ -50,6 +50,7 @@ COMMANDS: Final = {
     "extract": Listed("extract:extract_command", "Save the copies of a list as a WARC."),
     "keep": Listed("keep:keep_command", "Copy references into a store of your own."),
     "export": Listed("export:export_command", "Pack a store as a WACZ."),
+    "mint": Listed("mint:mint_command", "Mint a document of a series, and print its PDI."),
     "completion": Listed("completion:completion_command", "Print a shell completion script."),
     "man": Listed("manual:manual_command", "Print the manual page."),
 }

@@ -33,7 +33,6 @@ from timegate.responses.archived_headers import (
     SANDBOX,
     Unsatisfiable,
     content_headers,
-    etag_of,
     has_etag,
     page_headers,
     prefixed_headers,
@@ -50,6 +49,7 @@ from timegate.responses.model import (
 )
 from timegate.responses.problems import not_negotiable, nothing_found, problem, unreadable
 from timegate.responses.report import LONGEST_LINKS
+from timegate.text.header_values import etag_of
 from timegate.upstream.content_coding import BadCoding, ContentDecoder
 from timegate.verdict import header_safe
 

@@ -20,6 +20,7 @@ from timegate.config.schema import (
     StoreSection,
 )
 from timegate.config.secrets import Secret
+from timegate.config.series import SeriesConfig, series_of
 
 __all__ = [
     "HOME_LIMITS",
@@ -86,6 +87,8 @@ class Config:
     """The stores; their entries in the registry have their folders."""
     store_tokens: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict)
     """SHA-256 digests of the tokens that may write, by the id of the store."""
+    series: tuple[SeriesConfig, ...] = ()
+    """The series of documents."""
 
     @property
     def askable(self) -> list[ArchiveEntry]:
@@ -155,4 +158,5 @@ def load_config(path: Path | None, memgator_list: Path | None = None) -> Config:
         authorizations=archives.authorizations(file, where, own, folder.absolute()),
         stores=tuple(file.store),
         store_tokens=loading.token_digests(file, where),
+        series=series_of(file, where),
     )

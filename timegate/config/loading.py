@@ -119,14 +119,14 @@ def contact(file: File, where: str) -> str | None:
 
 
 def base_url(file: File, where: str) -> str | None:
-    return None if file.base_url is None else _address(file.base_url, where, "base_url")
+    return None if file.base_url is None else web_address(file.base_url, where, "base_url")
 
 
 def replay_url(file: File, where: str) -> str | None:
     key = "replay.base_url"
     if file.replay.base_url is None:
         return None
-    address = _address(file.replay.base_url, where, key)
+    address = web_address(file.replay.base_url, where, key)
     parts = urlsplit(address)
     if parts.path:
         raise bad(where, key, "must be an origin, without a path")
@@ -137,7 +137,7 @@ def replay_url(file: File, where: str) -> str | None:
 
 def telemetry(file: File, where: str) -> str | None:
     endpoint = file.telemetry.endpoint
-    return None if endpoint is None else _address(endpoint, where, "telemetry.endpoint")
+    return None if endpoint is None else web_address(endpoint, where, "telemetry.endpoint")
 
 
 def deadlines(file: File, where: str) -> tuple[float, float]:
@@ -238,7 +238,7 @@ def token_digests(file: File, where: str) -> dict[str, tuple[bytes, ...]]:
     return digests
 
 
-def _address(text: str, where: str, key: str) -> str:
+def web_address(text: str, where: str, key: str) -> str:
     parts = urlsplit(text)
     is_web = parts.scheme in ("http", "https") and parts.hostname and text.isascii()
     if not is_web or parts.query or parts.fragment or not text.isprintable():

@@ -257,6 +257,42 @@ class StoreSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     into the store, for those who have a token; `live` allows fetching originals as well."""
 
 
+class DelegateSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Documents of a series for which another resolver answers: a subseries, or some days.
+
+    The first one that fits counts.
+    """
+
+    resolver: str
+    """The address of a server that answers `/uri-res/N2R?urn:pdi://...` (RFC 2169)."""
+    series: str | None = None
+    """A series below this one; it and all below it are delegated."""
+    since: str | None = None
+    """The first day, `YYYY-MM-DD`."""
+    until: str | None = None
+    """The last day."""
+    how: Literal["redirect", "ask"] = "redirect"
+    """`redirect` sends the client there; `ask` passes its answer on."""
+
+
+class SeriesSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A series of documents with persistent identifiers, in a store. See [PDIs](pdi.md)."""
+
+    name: str
+    """Its name in PDIs: like a domain name, with a country at its end."""
+    store: str
+    """The id of a `[[store]]`."""
+    tokens: list[str] = []
+    """`sha256:` and the SHA-256 of each token that may mint, in hex. A name before it, as in
+    `alice sha256:...`, is recorded with what it mints and asserts."""
+    since: str | None = None
+    """The first day for which this server answers, `YYYY-MM-DD`."""
+    until: str | None = None
+    """The last day."""
+    delegate: list[DelegateSection] = []
+    """`[[series.delegate]]`: what another resolver answers for."""
+
+
 class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The configuration file."""
 
@@ -282,6 +318,7 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     archives: ArchivesSection = ArchivesSection()
     archive: list[dict[str, object]] = []
     store: list[StoreSection] = []
+    series: list[SeriesSection] = []
 
 
 def sections() -> dict[str, type[msgspec.Struct]]:

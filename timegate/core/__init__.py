@@ -5,7 +5,7 @@ The command line, batches, extraction, the library and the server use it.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from archives.model import ArchiveEntry, Memento
 from archives.registry import Registry
@@ -27,10 +27,14 @@ from timegate.resolution.model import Deadlines, Preferences, ReadsCopies, Resol
 from timegate.resolution.neighbours import Neighbours
 from timegate.resolution.selection import Selections
 from timegate.routing.planner import Planner
-from timegate.store import RevisionWriter
+from timegate.store import JournalWriter
 from timegate.timemaps import ArchiveLists
 from timegate.upstream.rate_limit import RateLimiter
 from timegate.upstream.stack import ArchiveSources, UpstreamSettings
+
+if TYPE_CHECKING:
+    # It imports warcio, which is slow to import.
+    from timegate.series.opening import AllSeries
 
 
 class FindsParts(Protocol):
@@ -93,8 +97,10 @@ class Core:
     upstream_settings: UpstreamSettings
     rate_limiter: Callable[[ArchiveEntry], RateLimiter]
     trace: Trace | None = None
-    stores: Mapping[str, RevisionWriter] = field(default_factory=dict)
+    stores: Mapping[str, JournalWriter] = field(default_factory=dict)
     """The stores that this process writes, by id; only where it serves."""
+    series: "AllSeries | None" = None
+    """The series of documents; None if none is configured."""
 
     @property
     def registry(self) -> Registry:

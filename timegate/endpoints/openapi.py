@@ -125,6 +125,11 @@ _PARAMETERS: Final[Mapping[str, Json]] = {
     },
     "memgator-format": {"name": "format", "schema": _one_of(MEMGATOR)},
     "id": {"description": "The id of an archive"},
+    "series": {"description": "The name of a series, such as oma.eop.gov.us"},
+    "document": {
+        "description": "YYYY/MM/DD/id.format.version; format and version may be left out, "
+        "and * stands for any. A fragment follows as %23char=37,51. See docs/pdi.md."
+    },
     "name": {"description": "The id of a list, without ~"},
     "archiveString": {"in": "query", "description": "A PWID, or a link into an archive"},
     "time": {"in": "query", "description": "The time of a PWID: 2016-01-22T11:20:29Z"},

@@ -39,12 +39,10 @@ from timegate.resolution.model import Attempt, Query, Resolution
 from timegate.resolution.query import query_for_url
 from timegate.responses.answers import Answers
 from timegate.responses.archived_headers import (
-    LONGEST_VALUE,
     MOST_ARCHIVED,
     REDIRECTS,
     SANDBOX,
     SINGLE_RANGE,
-    is_clean,
     is_coded,
     mismatch,
     type_headers,
@@ -58,6 +56,7 @@ from timegate.responses.model import (
 )
 from timegate.responses.problems import nothing_found, problem, unreadable
 from timegate.responses.report import links
+from timegate.text.header_values import LONGEST_VALUE, is_clean
 from timegate.verdict import header_safe, raw_address
 
 VARY: Final = "prefer"

@@ -29,7 +29,6 @@ from timegate.resolution.model import Preferences, Query, Resolution
 from timegate.resolution.neighbours import Neighbours
 from timegate.resolution.query import NotNegotiable, query_for_url
 from timegate.responses.answers import VARY_PAGE, Answers
-from timegate.responses.archived_headers import is_clean
 from timegate.responses.model import ClientRequest, EarlyResponse, Response, identifier_in
 from timegate.responses.problems import not_negotiable, problem, unreadable
 from timegate.responses.replay_addresses import (
@@ -39,6 +38,7 @@ from timegate.responses.replay_addresses import (
     ReplayPlace,
     read_place,
 )
+from timegate.text.header_values import is_clean
 from timegate.verdict import header_safe, raw_address, verdict
 
 PATHS: Final = {

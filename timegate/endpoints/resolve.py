@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -67,6 +67,11 @@ PATHS: Final = {
 }
 
 
+_PDI: Final = ("pdi:", "urn:pdi:")
+SeriesAnswers = Callable[[ClientRequest], Awaitable[Response | None]]
+"""Answers for the PDI in the target; None if it is of no series of ours."""
+
+
 class BatchLine(NamedTuple):
     """One line of a batch."""
 
@@ -96,6 +101,8 @@ class Resolve:
         self._registry = registry
         self._pages = pages
         self._held = held
+        self.series: SeriesAnswers | None = None
+        """Answers for PDIs of our own series; set if any is configured."""
 
     async def __call__(self, request: ClientRequest) -> Response:
         """Answer with a redirect to the memento, the report, or the page, as requested."""
@@ -128,6 +135,9 @@ class Resolve:
         *,
         names_archive: bool = True,
     ) -> Response:
+        own = await self._of_series(request, text, parameters)
+        if own is not None:
+            return own
         preferences, applied = self.preferences(request, parameters)
         form = _response_form(parameters, request.header("Accept") or "")
         strict = prefers(request.header("Prefer") or "", "handling=strict")
@@ -142,6 +152,18 @@ class Resolve:
         return self._linked(
             self._written(resolution, request, parameters, applied, form), resolution
         )
+
+    async def _of_series(
+        self, request: ClientRequest, text: str, parameters: Mapping[str, str]
+    ) -> Response | None:
+        """Answer for a PDI of our own series; None for all other identifiers."""
+        if self.series is None:
+            return None
+        identifier = identifier_in(text)
+        if not identifier.lower().startswith(_PDI):
+            return None
+        query = urlencode({n: v for n, v in parameters.items() if n == FORMAT_PARAMETER})
+        return await self.series(request._replace(rest=f"{identifier}?{query}".rstrip("?")))
 
     def _written(
         self,

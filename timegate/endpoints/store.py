@@ -32,7 +32,7 @@ from timegate.endpoints import PathDescription
 from timegate.identifiers.duri import Duri
 from timegate.identifiers.url import read_url
 from timegate.resolution.context import RequestContext
-from timegate.responses.archived_headers import etag_of, is_clean, is_media_type
+from timegate.responses.archived_headers import is_media_type
 from timegate.responses.model import (
     ClientRequest,
     EarlyResponse,
@@ -55,6 +55,7 @@ from timegate.store import (
     StoreFull,
     Superseded,
 )
+from timegate.text.header_values import etag_of, is_clean
 from timegate.verdict import header_safe
 
 PATHS: Final = {
@@ -216,6 +217,11 @@ class StoreEndpoint:
             response = early.response
         self._observe(PREFIX, response.status, time.perf_counter() - began)
         return response
+
+    def options(self, request: ClientRequest) -> Response | None:
+        """Leave the answer to the server."""
+        del request
+        return None
 
     def _admitted(self, request: ClientRequest) -> int:
         if self._is_for_store(request):

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from itertools import islice
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import unquote
 
 from archives.diagnostics import Malformed
@@ -68,6 +68,18 @@ PATHS: Final = {
 }
 
 
+class SeriesThttp(Protocol):
+    """Answers operations on PDIs of our own series."""
+
+    def owns(self, found: ParsedIdentifier) -> bool: ...
+
+    async def answer(
+        self, request: ClientRequest, wanted: str, found: ParsedIdentifier
+    ) -> Response | None:
+        """Answer the operation; None for the names of an identifier, which all kinds have."""
+        ...
+
+
 class ThttpEndpoint:
     """Answers the operations below ``/uri-res/``."""
 
@@ -77,6 +89,8 @@ class ThttpEndpoint:
         self._answers = answers
         self._registry = registry
         self._exhaustive = ExhaustiveResolver(answers, route, patience)
+        self.series: SeriesThttp | None = None
+        """Answers for PDIs of our own series; set if any is configured."""
 
     async def __call__(self, request: ClientRequest) -> Response:
         """Answer one operation. Errors have the statuses of RFC 2169 (H-3)."""
@@ -99,6 +113,10 @@ class ThttpEndpoint:
         source, wanted, several = (part.upper() for part in operation.groups())
         text = identifier_in(operand)
         reading = self._read(text)
+        if self.series is not None and self.series.owns(reading):
+            own = await self.series.answer(request, wanted + several, reading)
+            if own is not None:
+                return own
         if wanted == "N" and source != "L":
             return self._names(request, text, reading, several=bool(several))
         document = reading.identifier.document

@@ -23,7 +23,8 @@ from archives.registry import Registry
 from archives.replay_links import read_link
 from archives.source import Fetcher, Reply, Request
 from timegate.batch.model import ItemResult
-from timegate.responses.archived_headers import is_clean, mismatch
+from timegate.responses.archived_headers import mismatch
+from timegate.text.header_values import is_clean
 from timegate.text.html import title_in
 from timegate.verdict import raw_address
 

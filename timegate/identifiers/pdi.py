@@ -27,9 +27,13 @@ _SUFFIX: Final = compiled(r"[#@]")
 _SERIES: Final = compiled(r"(?:[a-z0-9-]++\.)++", re.IGNORECASE)
 _UNIQUE: Final = r"A-Za-z0-9()\-:;$_!'"
 _UNIQUE_ID: Final = compiled(rf"(?:[{_UNIQUE}]++|%[0-9A-Fa-f]{{2}})++|\*")
-_FORMAT: Final = compiled(r"(?:[A-Za-z0-9+-]++|%2[Bb])++|\*")
+_FORMAT: Final = compiled(r"(?:[A-Za-z0-9+-]++|%[0-9A-Fa-f]{2})++|\*")
+# The examples of 2.6 lack the unique-id, and the country: pdi://oma.eop.gov/1997/09/01.html.1
+_SHORT_DAY: Final = compiled(r"([0-9]{2})(\..*+)")
+_FORMAT_BARE: Final = compiled(r"[A-Za-z0-9-]")
+_MOST_CITATIONS: Final = 8
 _VERSION: Final = compiled(r"[1-9][0-9]{0,8}|\*")
-_POSITION: Final = rf"(?:\([^(),]++,[^(),]++\)|(?:[{_UNIQUE}.]++|%[0-9A-Fa-f]{{2}})++)"
+_POSITION: Final = rf"(?:\([^(),]++(?:,[^(),]++)*+\)|(?:[{_UNIQUE}.]++|%[0-9A-Fa-f]{{2}})++)"
 _ONE_POSITION: Final = compiled(_POSITION)
 _FRAGMENT: Final = compiled(rf"(?:([A-Za-z][A-Za-z0-9-]*+)=)?+{_POSITION}(?:,{_POSITION})*+")
 _TRIPLET: Final = compiled(r"%[0-9A-Fa-f]{2}")
@@ -48,7 +52,7 @@ class Pdi(CanonicalEquality):
     date: tuple[str, str, str]
     """Year, month and day as written; ``*`` stands for any."""
     unique_id: str
-    """As written; triplets are only decoded in `foreign`."""
+    """As written; triplets are only decoded in `foreign`. Empty in the short form of 2.6."""
     format: str | None = None
     version: str | None = None
     fragment: str | None = None
@@ -102,17 +106,32 @@ class Pdi(CanonicalEquality):
         return tuple((name, value) for name, value in parts if value is not None)
 
     @property
-    def canonical(self) -> str:
+    def canonical_id(self) -> str:
+        """The unique-id in canonical form."""
         if self.foreign is None:
-            unique = _TRIPLET.sub(_bare_if_allowed, self.unique_id)
-        else:
-            unique = _escaped(canonical_uri(self.foreign))
-        parts = [unique, self.format, self.version]
-        specifier = ".".join(part for part in parts if part is not None)
-        return f"pdi://{self.series}/{'/'.join(self.date)}/{specifier}{self._suffix}"
+            return _TRIPLET.sub(_bare_if_allowed, self.unique_id)
+        return _escaped(canonical_uri(self.foreign))
 
     @property
-    def _suffix(self) -> str:
+    def is_query(self) -> bool:
+        """Whether it has a ``*``, so that it names no single document."""
+        return "*" in (*self.date, self.unique_id, self.format, self.version)
+
+    @property
+    def document_name(self) -> str:
+        """The name of the document in any format and version, in canonical form."""
+        slash = "/" if self.unique_id else ""
+        day = "/".join(self.date)
+        return f"pdi://{self.series}/{day}{slash}{self.canonical_id}"
+
+    @property
+    def canonical(self) -> str:
+        parts = (self.document_name, self.format, self.version)
+        return ".".join(part for part in parts if part is not None) + self.suffix
+
+    @property
+    def suffix(self) -> str:
+        """The fragment or the citation, with its sign; empty if there is none."""
         if self.cites is not None:
             return f"@{self.origin}={self.cites.canonical}"
         return "" if self.fragment is None else f"#{self.fragment}"
@@ -134,7 +153,7 @@ def read_pdi(
 
 
 def _read(text: str, diagnosis: Diagnosis) -> ParsedIdentifier:
-    pdi = _read_name(text, 0, diagnosis, citing=True)
+    pdi = _read_name(text, 0, diagnosis, depth=0)
     return ParsedIdentifier(pdi, PDI, tuple(diagnosis.diagnostics))
 
 
@@ -168,7 +187,7 @@ PDI: Final = IdentifierKind(
 )
 
 
-def _read_name(text: str, start: int, diagnosis: Diagnosis, *, citing: bool) -> Pdi:
+def _read_name(text: str, start: int, diagnosis: Diagnosis, *, depth: int) -> Pdi:
     prefix = _PREFIX.match(text, start)
     if prefix is None:
         raise Malformed("not-pdi", "a PDI begins with pdi://", start)
@@ -182,13 +201,20 @@ def _read_name(text: str, start: int, diagnosis: Diagnosis, *, citing: bool) -> 
     _check_suffix_allowed(resource, text, mark.start(), diagnosis)
     if mark[0] == "#":
         return _with_fragment(resource, text, mark.end())
-    if not citing:
-        raise Malformed("pdi-citation", "a cited PDI cannot cite another one", mark.start())
-    return _with_citation(resource, text, mark.end(), diagnosis)
+    if depth >= _MOST_CITATIONS:
+        why = f"more than {_MOST_CITATIONS} citations are nested"
+        raise Malformed("pdi-citation", why, mark.start())
+    if depth:
+        why = "a citation is cited: only the outermost one is looked up"
+        diagnosis.repair("nested-citation", why, mark.start())
+    return _with_citation(resource, text, mark.end(), diagnosis, depth=depth)
 
 
 def _read_resource(text: str, start: int, end: int, diagnosis: Diagnosis) -> Pdi:
     parts = text[start:end].split("/")
+    short = _SHORT_DAY.fullmatch(parts[3]) if len(parts) == 4 else None
+    if short is not None:
+        return _read_short(parts, short, (start, end), diagnosis)
     if len(parts) != 5:
         why = "a PDI is written pdi://series.country/YYYY/MM/DD/id.format.version"
         raise Malformed("pdi-syntax", why, end)
@@ -208,6 +234,31 @@ def _read_resource(text: str, start: int, end: int, diagnosis: Diagnosis) -> Pdi
     )
     _note_wildcards(pdi, diagnosis, start)
     return pdi
+
+
+def _read_short(
+    parts: list[str], day: "re.Match[str]", span: tuple[int, int], diagnosis: Diagnosis
+) -> Pdi:
+    """Read the form of the examples in 2.6, without unique-id and perhaps without country."""
+    start, end = span
+    series, year, month, _ = parts
+    if _has_country(series):
+        _check_series(series, start)
+    elif _SERIES.fullmatch(f"{series}."):
+        why = "the series does not end with a two-letter country: read as it is"
+        diagnosis.repair("series-country", why, start + len(series))
+    else:
+        _check_series(series, start)
+    _check_date((year, month, day[1]), start + len(series) + 1)
+    _, form, version = _read_specifier(f"1{day[2]}", end - len(day[2]) - 1)
+    why = "the unique-id is missing: read as the only document of the day without one"
+    diagnosis.repair("unique-id-missing", why, end - len(day[2]))
+    return Pdi(series.lower(), (year, month, day[1]), "", form, version)
+
+
+def _has_country(series: str) -> bool:
+    country = series.rpartition(".")[2]
+    return len(country) == 2 and country.isascii() and country.isalpha()
 
 
 def _check_series(series: str, offset: int) -> None:
@@ -251,8 +302,14 @@ def _read_specifier(text: str, offset: int) -> tuple[str, str | None, str | None
         raise Malformed(
             "pdi-version", "a version is a number from 1, or *", offset + len(form) + 1
         )
-    plain = _TRIPLET.sub("+", form).lower()
+    # Reserved characters stay encoded (3.6.4): + joins two types, %2b belongs to one.
+    plain = _TRIPLET.sub(_format_character, form.lower())
     return unique_id, plain, version if dot else None
+
+
+def _format_character(triplet: "re.Match[str]") -> str:
+    character = chr(int(triplet[0][1:], 16))
+    return character.lower() if _FORMAT_BARE.fullmatch(character) else triplet[0]
 
 
 def _end_of(pattern: re.Pattern[str], text: str, start: int = 0) -> int:
@@ -289,7 +346,7 @@ def _read_foreign(
 
 
 def _note_wildcards(pdi: Pdi, diagnosis: Diagnosis, offset: int) -> None:
-    if "*" not in (*pdi.date, pdi.unique_id, pdi.format, pdi.version):
+    if not pdi.is_query:
         return
     diagnosis.note("wildcard", "* asks for a list and does not name a single document", offset)
     open_places = [part == "*" for part in pdi.date]
@@ -299,7 +356,7 @@ def _note_wildcards(pdi: Pdi, diagnosis: Diagnosis, offset: int) -> None:
 
 
 def _check_suffix_allowed(pdi: Pdi, text: str, where: int, diagnosis: Diagnosis) -> None:
-    if "*" in (*pdi.date, pdi.unique_id, pdi.format, pdi.version):
+    if pdi.is_query:
         why = "a query with * cannot have a fragment or a citation"
         raise Malformed("pdi-wildcard-fragment", why, where)
     if pdi.format is None and text[where] == "#":
@@ -319,12 +376,12 @@ def _with_fragment(pdi: Pdi, text: str, start: int) -> Pdi:
     return replace(pdi, fragment=scheme.lower() + text[start + len(scheme) :])
 
 
-def _with_citation(pdi: Pdi, text: str, start: int, diagnosis: Diagnosis) -> Pdi:
+def _with_citation(pdi: Pdi, text: str, start: int, diagnosis: Diagnosis, *, depth: int) -> Pdi:
     equals = text.find("=", start)
     if equals < 0 or not _ONE_POSITION.fullmatch(text, start, equals):
         why = "a citation is written @position=pdi://..."
         raise Malformed("pdi-citation", why, start)
-    cited = _read_name(text, equals + 1, diagnosis, citing=False)
+    cited = _read_name(text, equals + 1, diagnosis, depth=depth + 1)
     return replace(pdi, origin=text[start:equals], cites=cited)
 
 

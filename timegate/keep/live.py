@@ -21,9 +21,10 @@ from timegate.extract.saved_parts import SavedPart, SavedParts
 from timegate.keep.run import LivePage
 from timegate.markup import EmbeddedUrl, TooComplex, embedded_in
 from timegate.parts.composite import Part
-from timegate.responses.archived_headers import is_clean, is_media_type
+from timegate.responses.archived_headers import is_media_type
 from timegate.store import Revision
 from timegate.store.writer import clock_stamp
+from timegate.text.header_values import is_clean
 from timegate.upstream.open_web import ORIGINAL, OpenWeb, open_web
 from timegate.upstream.robots import Robots
 from timegate.upstream.stack import UpstreamSettings

@@ -72,6 +72,19 @@ def html_tokens(text: str, steps: Steps) -> Iterator[Token]:
     return _Tokenizer(text, steps).tokens()
 
 
+class TagSpan(NamedTuple):
+    """Where a tag begins and ends, and its attributes; an end tag has none."""
+
+    start: int
+    end: int
+    attributes: dict[str, str]
+
+
+def html_tags(text: str, steps: Steps) -> Iterator[TagSpan]:
+    """Yield the tags of *text* in order. Raises TooComplex when the *steps* are used up."""
+    return _Tokenizer(text, steps).tags()
+
+
 @dataclass(slots=True)
 class _Tokenizer:
     text: str
@@ -79,6 +92,8 @@ class _Tokenizer:
     foreign: int = 0
     """How many drawings and formulas are open: in them, no element is raw."""
     pending: list[Token] = field(default_factory=list)
+    tag_end: int = 0
+    """Where the last tag ends."""
 
     def tokens(self) -> Iterator[Token]:
         text, at = self.text, 0
@@ -92,6 +107,18 @@ class _Tokenizer:
                 yield Text(text[at:bracket])
             at = self._markup(bracket)
             yield from self.pending
+            self.pending.clear()
+
+    def tags(self) -> Iterator[TagSpan]:
+        at = 0
+        while (bracket := self.text.find("<", at)) >= 0:
+            self.steps.take(2)
+            at = self._markup(bracket)
+            for token in self.pending[:1]:
+                if isinstance(token, StartTag):
+                    yield TagSpan(bracket, self.tag_end, token.attributes)
+                elif isinstance(token, EndTag):
+                    yield TagSpan(bracket, self.tag_end, {})
             self.pending.clear()
 
     def _markup(self, at: int) -> int:
@@ -123,6 +150,7 @@ class _Tokenizer:
 
     def _end_tag(self, name: str, at: int) -> int:
         _, _, at = self._attributes(at)
+        self.tag_end = at
         if at <= len(self.text):
             self.pending.append(EndTag(name))
             if name in _FOREIGN and self.foreign:
@@ -131,6 +159,7 @@ class _Tokenizer:
 
     def _start_tag(self, name: str, at: int) -> int:
         attributes, self_closing, at = self._attributes(at)
+        self.tag_end = at
         if at > len(self.text):
             return at
         self.pending.append(StartTag(name, attributes, self_closing))

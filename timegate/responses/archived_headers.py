@@ -15,10 +15,10 @@ from archives.formats.linkformat import resolved
 from archives.moment import Moment
 from archives.source import Reply
 from timegate.responses.model import ClientRequest
+from timegate.text.header_values import LONGEST_VALUE, is_clean
 
 Fields = Sequence[tuple[str, str]]
 REDIRECTS: Final = (301, 302, 303, 307, 308)
-LONGEST_VALUE: Final = 2000
 MOST_ARCHIVED: Final = 40
 """Archived headers that are sent with the prefix ``X-Archive-Orig-``."""
 SANDBOX: Final[Mapping[str, str]] = {
@@ -103,11 +103,6 @@ def type_headers(stated: str) -> dict[str, str]:
 def is_media_type(text: str) -> bool:
     """Whether *text* can be sent as a Content-Type."""
     return is_clean(text) and _TYPE.fullmatch(text) is not None
-
-
-def is_clean(value: str) -> bool:
-    """Whether *value* can be sent in a header unchanged."""
-    return len(value) <= LONGEST_VALUE and value.isascii() and value.isprintable()
 
 
 def content_headers(status: int, fields: Fields) -> dict[str, str]:
@@ -207,12 +202,6 @@ def requested_range(request: ClientRequest, size: int, etag: str | None) -> Byte
     if start >= size:
         raise Unsatisfiable
     return ByteRange(start, end)
-
-
-def etag_of(digest: str | None) -> str | None:
-    """Return the digest of a payload as an ETag; None if it is not known, or not clean."""
-    text = (digest or "").replace(":", "-")
-    return f'"{text}"' if text and is_clean(text) and '"' not in text else None
 
 
 def has_etag(request: ClientRequest, etag: str | None) -> bool:

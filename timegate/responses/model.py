@@ -156,6 +156,10 @@ class WriteHandler(Protocol):
         """Answer the request, whose *rest* is the target after the prefix."""
         ...
 
+    def options(self, request: ClientRequest) -> Response | None:
+        """Answer an OPTIONS request; None for the usual answer."""
+        ...
+
 
 class ClosingBody(AsyncGenerator[bytes, None]):
     """Streaming body that closes its source even if it is never iterated (HEAD)."""

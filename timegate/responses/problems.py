@@ -50,6 +50,7 @@ _TITLES: Final = {
     "not-writable": "The store accepts no writes",
     "instant-taken": "The instant holds another revision",
     "precondition-failed": "The current revision is another one",
+    "name-taken": "The name is that of another document",
     "digest-mismatch": "The body does not have the stated digest",
     "store-full": "The store is full",
     "store-failed": "The store could not write the revision",

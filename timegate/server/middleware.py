@@ -435,7 +435,7 @@ def other_methods(routes: Routes) -> Middleware:
             return await call_next(incoming)
         write = routes.find_write(incoming.target)
         if request.method == "OPTIONS":
-            return _PREFLIGHT if write is None else _STORE_OPTIONS
+            return _PREFLIGHT if write is None else _options(incoming, *write)
         if write is not None:
             return await _written(incoming, *write)
         path, mark, query = incoming.target.partition("?")
@@ -449,6 +449,15 @@ def other_methods(routes: Routes) -> Middleware:
             return early.response
 
     return by_method
+
+
+def _options(incoming: Incoming, handler: WriteHandler, rest: str) -> Response:
+    """Answer an OPTIONS request where something can be written."""
+    try:
+        probe = ClientRequest("OPTIONS", rest, incoming.request.headers)
+        return handler.options(probe) or _STORE_OPTIONS
+    except EarlyResponse as early:
+        return early.response
 
 
 async def _written(incoming: Incoming, handler: WriteHandler, rest: str) -> Outgoing:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Final
 
 from archives.warc_index.collection import Collection
 from timegate.collections.extents import HeldExtents
@@ -33,6 +34,11 @@ from timegate.endpoints.replay import (
     not_reconstructed,
 )
 from timegate.endpoints.resolve import BatchResolve, Resolve
+from timegate.endpoints.series import PREFIXES as PDIS
+from timegate.endpoints.series import SeriesEndpoint
+from timegate.endpoints.series_pages import SeriesBrowsing
+from timegate.endpoints.series_thttp import SeriesOperations
+from timegate.endpoints.series_writes import SeriesWrites
 from timegate.endpoints.store import PREFIX as STORE
 from timegate.endpoints.store import KeepCapture, StoreEndpoint, StoreSite
 from timegate.endpoints.thttp import ThttpEndpoint
@@ -53,16 +59,19 @@ from timegate.pages.home import Home, RunningSearches, SearchEvents
 from timegate.pages.json_pages import JsonPage
 from timegate.pages.kept_answers import KeptAnswers
 from timegate.pages.rendering import Pages, icon, static
+from timegate.pages.series import SeriesPages
 from timegate.pages.timeline import Timeline
 from timegate.redis import is_shared
 from timegate.resolution.exhaustive import ExhaustiveResolver
 from timegate.responses.answers import Answers
-from timegate.responses.model import Handler, PostHandler
+from timegate.responses.model import Handler, PostHandler, WriteHandler
 from timegate.responses.referral import is_demo
 from timegate.responses.timemap import TimeMapResponses
 from timegate.server.client_quota import ClientLimits
 from timegate.server.middleware import Dispatch, Routes
 from timegate.store import RevisionWriter
+
+SERIES: Final = "/series/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +137,7 @@ class _Handlers:
         self.captures = CdxCaptures(
             needs.core.lists, self.plan, registry, needs.core.deadlines, needs.core.ranges
         )
+        self.series = self.series_endpoint()
         self.documentation = Documentation(self.pages, description(needs.core.base_url))
 
     def exact(self, home: Home) -> dict[str, Handler]:
@@ -208,12 +218,13 @@ class _Handlers:
             ),
             "/cdx/search/": wayback_cdx,
             **self.replay(),
-            "/uri-res/": ThttpEndpoint(answers, registry, self.plan),
+            "/uri-res/": self.thttp(),
             "/answers/": self.kept,
             "/archives/": self.archive_pages.one,
             "/timeline/": Timeline(needs.core.lists, self.plan, registry, needs.core.deadlines),
             "/static/": static,
             **({} if self.store is None else {STORE: self.store}),
+            **self.series_routes(),
             **forwarded(timegate.answer_url, enabled=needs.core.config.forward_proxy),
         }
 
@@ -277,6 +288,49 @@ class _Handlers:
             observe=core.metrics.answered,
         )
 
+    def series_endpoint(self) -> SeriesEndpoint | None:
+        """Return the handler of all series; None if none is configured."""
+        series = self.needs.core.series
+        if series is None:
+            return None
+        base_url = self.needs.core.base_url
+        endpoint = SeriesEndpoint(
+            series, self.registry, self.resolve.whole, base_url, series.resolvers
+        )
+        self.resolve.series = endpoint.answer
+        return endpoint
+
+    def series_routes(self) -> dict[str, Handler]:
+        """Return the handlers of PDIs."""
+        endpoint = self.series
+        if endpoint is None:
+            return {}
+        browsing = SeriesBrowsing(endpoint, SeriesPages(self.pages))
+        return {
+            **{prefix: endpoint.at(prefix) for prefix in PDIS},
+            SERIES: browsing.one,
+            # Not an exact path of all servers: without series, there is nothing here.
+            SERIES.rstrip("/"): browsing.all,
+        }
+
+    def writes(self) -> dict[str, WriteHandler]:
+        """Return the handlers of PUT and POST requests, by prefix."""
+        writes: dict[str, WriteHandler] = {}
+        if self.store is not None:
+            writes[STORE] = self.store
+        if self.series is not None:
+            observe = self.needs.core.metrics.answered
+            for prefix in (*PDIS, SERIES):
+                writes[prefix] = SeriesWrites(self.series, prefix, observe)
+        return writes
+
+    def thttp(self) -> ThttpEndpoint:
+        """Return the handler of THTTP operations."""
+        thttp = ThttpEndpoint(self.answers, self.registry, self.plan)
+        if self.series is not None:
+            thttp.series = SeriesOperations(self.series)
+        return thttp
+
     def posts(self) -> dict[str, PostHandler]:
         """Return the handlers of POST requests."""
         posts: dict[str, PostHandler] = {
@@ -312,7 +366,7 @@ async def open_routes(needs: Dependencies) -> AsyncIterator[Dispatch]:
             handlers.prefixes(tables),
             without_files(handlers.resolve.whole),
             handlers.posts(),
-            {} if handlers.store is None else {STORE: handlers.store},
+            handlers.writes(),
         )
         yield Dispatch(
             routes,

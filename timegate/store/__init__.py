@@ -4,11 +4,12 @@ A revision is immutable: its record is on disk before it is acknowledged, and no
 it. The folder of a store is a local collection (`timegate.collections`), which serves it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, Protocol
 
+from archives.warc.captures import Capture
 from archives.warc_index.model import IndexRow
 
 Fields = tuple[tuple[str, str], ...]
@@ -143,6 +144,59 @@ class KeptCapture(NamedTuple):
     """As exit codes: 2 no reference, 3 no copy anywhere, 4 unknown."""
     why: str
     report: Mapping[str, object]
+
+
+class JournalWriter(RevisionWriter, Protocol):
+    """Writes revisions, and what the journal of the store decides."""
+
+    async def record(self, request: object, octets: int) -> object:
+        """Return what the journal of the store answers, once it is on disk.
+
+        Raises StoreError.
+        """
+        ...
+
+
+class JournalEntry(NamedTuple):
+    """What a journal decided for one request."""
+
+    result: object
+    """What the request is answered with, once it is on disk."""
+    octets: bytes = b""
+    """The records to append; empty if nothing changes."""
+    capture: Capture | None = None
+    """The row of the index, with an offset in *octets*; None if there is none."""
+
+
+class StoreJournal(Protocol):
+    """Decides what is appended, under the lock that all writers of the store share.
+
+    What was decided for earlier requests of a group counts for the later ones. `commit` or
+    `rollback` follows each `begin`; each raises StoreError, OSError or sqlite3.Error.
+    """
+
+    kind: str
+    """A word in the names of its files."""
+
+    def begin(self) -> None:
+        """Begin a group: take note of all records that are on disk."""
+        ...
+
+    def entry(self, request: object, clock: int) -> JournalEntry:
+        """Return what is appended for *request*; *clock* is Unix time in nanoseconds."""
+        ...
+
+    def commit(self, file: str, size: int, offsets: Sequence[int]) -> None:
+        """Take note that the entries with octets are on disk, at *offsets* of *file*."""
+        ...
+
+    def rollback(self) -> None:
+        """Forget the group."""
+        ...
+
+    def close(self) -> None:
+        """End the use by this thread."""
+        ...
 
 
 class StoreError(Exception):

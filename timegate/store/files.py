@@ -19,7 +19,6 @@ from archives.warc.records import records_in
 from archives.warc_index.appending import AppendedFile
 from archives.warc_index.building import HEAD_SIZE
 from archives.warc_index.model import asserted_name
-from timegate.store import Basis
 
 _SUFFIX: Final = ".warc.gz"
 _PART: Final = ".part"
@@ -119,12 +118,15 @@ class OpenFile:
         os.close(self._descriptor)
 
 
-def new_name(store: str, stamp: str, basis: Basis) -> str:
-    """Return the name of a new file that begins at *stamp*; no two are the same."""
+def new_name(store: str, stamp: str, kind: str) -> str:
+    """Return the name of a new file that begins at *stamp*; no two are the same.
+
+    *kind* is a `Basis` or the kind of a journal.
+    """
     rest = f"{stamp[:14]}-{secrets.token_hex(4)}{_SUFFIX}"
-    if basis == "asserted":
+    if kind == "asserted":
         return asserted_name(store, rest)
-    return f"{store}.kept.{rest}" if basis == "kept" else f"{store}.{rest}"
+    return f"{store}.{rest}" if kind == "written" else f"{store}.{kind}.{rest}"
 
 
 def sync_folder(disk: Disk, folder: Path) -> None:

@@ -16,9 +16,10 @@ from timegate.config import Config
 from timegate.config.schema import StoreSection
 from timegate.store import (
     MEGABYTE,
+    JournalWriter,
     Revision,
-    RevisionWriter,
     StoreError,
+    StoreJournal,
     StoreSettings,
     StoreUnwritable,
     Written,
@@ -39,7 +40,16 @@ class UnwritableStore:
     async def write(self, revision: Revision) -> Written:
         """Refuse the revision."""
         del revision
-        raise StoreUnwritable("this store cannot be written now; the log says why")
+        raise _unwritable()
+
+    async def record(self, request: object, octets: int) -> object:
+        """Refuse the request."""
+        del request, octets
+        raise _unwritable()
+
+
+def _unwritable() -> StoreUnwritable:
+    return StoreUnwritable("this store cannot be written now; the log says why")
 
 
 def with_folder_store(config: Config, path: Path) -> tuple[Config, str]:
@@ -97,20 +107,25 @@ def store_settings(config: Config) -> list[StoreSettings]:
 
 @asynccontextmanager
 async def open_stores(
-    config: Config, only: str | None = None
-) -> AsyncIterator[Mapping[str, RevisionWriter]]:
+    config: Config,
+    only: str | None = None,
+    journals: Mapping[str, StoreJournal] | None = None,
+) -> AsyncIterator[Mapping[str, JournalWriter]]:
     """Open all stores, or *only* one, by id; they are closed at the end of the block."""
     async with AsyncExitStack() as stack:
-        stores: dict[str, RevisionWriter] = {}
+        stores: dict[str, JournalWriter] = {}
         for settings in store_settings(config):
             if only not in (None, settings.id):
                 continue
-            stores[settings.id] = await _opened(settings, stack)
+            journal = (journals or {}).get(settings.id)
+            stores[settings.id] = await _opened(settings, stack, journal)
         yield stores
 
 
-async def _opened(settings: StoreSettings, stack: AsyncExitStack) -> RevisionWriter:
-    writer = StoreWriter(settings)
+async def _opened(
+    settings: StoreSettings, stack: AsyncExitStack, journal: StoreJournal | None
+) -> JournalWriter:
+    writer = StoreWriter(settings, journal=journal)
     try:
         # It may have to read files that a crash left.
         await asyncio.to_thread(writer.__enter__)

@@ -35,21 +35,28 @@ from archives.warc_index.database import (
 from archives.warc_index.lookup import Lookup
 from archives.warc_index.model import IndexRow, LocalFiles, nanoseconds
 from archives.warc_index.writing import IndexWriter
-from timegate.responses.archived_headers import etag_of
 from timegate.store import (
     Basis,
     InstantTaken,
+    JournalEntry,
     Preconditions,
     Revision,
     StoreBusy,
     StoreError,
     StoreFull,
+    StoreJournal,
     StoreSettings,
     StoreUnwritable,
     Superseded,
     Written,
 )
-from timegate.store.files import Disk, OpenFile, new_name, repair, sync_folder
+from timegate.store.files import (
+    Disk,
+    OpenFile,
+    new_name,
+    repair,
+    sync_folder,
+)
 from timegate.store.records import (
     RecordBytes,
     info_record,
@@ -57,6 +64,7 @@ from timegate.store.records import (
     payload_digest,
     revision_records,
 )
+from timegate.text.header_values import etag_of
 
 _LOG: Final = logging.getLogger("timegate.store")
 _LOCK_PATIENCE: Final = 10.0
@@ -68,7 +76,7 @@ _GROUP_OCTETS: Final = 64 << 20
 _CLOCK_TRIES: Final = 1000
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _BUSY_TIMEOUT: Final = 5.0
-_TIMES: Final[Mapping[Basis, str]] = {
+_TIMES: Final[Mapping[str, str]] = {
     "written": "times of writing",
     "asserted": "times asserted by writers",
     "kept": "copies of archives and of live pages, with their times of capture",
@@ -78,6 +86,22 @@ _TIMES: Final[Mapping[Basis, str]] = {
 class _Waiting(NamedTuple):
     revision: Revision
     done: "Future[Written]"
+
+    @property
+    def octets(self) -> int:
+        """Octets of the body."""
+        return len(self.revision.body)
+
+
+class _WaitingRequest(NamedTuple):
+    """A request for the journal."""
+
+    request: object
+    octets: int
+    done: "Future[object]"
+
+
+_AnyWaiting = _Waiting | _WaitingRequest
 
 
 class _Ready(NamedTuple):
@@ -107,9 +131,11 @@ class StoreWriter:
         disk: Disk | None = None,
         clock: Callable[[], int] = time.time_ns,
         most_in_group: int = MOST_IN_GROUP,
+        journal: StoreJournal | None = None,
     ) -> None:
         """*clock* gives the Unix time in nanoseconds."""
         self.settings = settings
+        self._journal = journal
         self._disk = disk or Disk()
         self._clock = clock
         self._most_in_group = most_in_group
@@ -118,8 +144,8 @@ class StoreWriter:
         self._index = IndexAppender(self._place)
         self._lookup = Lookup(self._place.index, self._place.root, _BUSY_TIMEOUT)
         self._ends = False
-        self._files: dict[Basis, OpenFile] = {}
-        self._queue: queue.Queue[_Waiting | None] = queue.Queue(_MOST_WAITING)
+        self._files: dict[str, OpenFile] = {}
+        self._queue: queue.Queue[_AnyWaiting | None] = queue.Queue(_MOST_WAITING)
         self._thread = Thread(target=self._run, name=f"store-{settings.id}", daemon=True)
 
     def __enter__(self) -> Self:
@@ -152,11 +178,27 @@ class StoreWriter:
     def submit(self, revision: Revision) -> "Future[Written]":
         """Queue *revision* to be written, from any thread. Raises StoreBusy."""
         done: Future[Written] = Future()
+        self._enqueue(_Waiting(revision, done))
+        return done
+
+    async def record(self, request: object, octets: int) -> object:
+        """Let the journal decide on *request*, which has *octets*; return its result.
+
+        When this returns, what it appends is on disk. Raises StoreError.
+        """
+        return await asyncio.wrap_future(self.submit_request(request, octets))
+
+    def submit_request(self, request: object, octets: int) -> "Future[object]":
+        """Queue *request* for the journal, from any thread. Raises StoreBusy."""
+        done: Future[object] = Future()
+        self._enqueue(_WaitingRequest(request, octets, done))
+        return done
+
+    def _enqueue(self, waiting: _AnyWaiting) -> None:
         try:
-            self._queue.put_nowait(_Waiting(revision, done))
+            self._queue.put_nowait(waiting)
         except queue.Full:
             raise StoreBusy("too many writes are waiting") from None
-        return done
 
     def _upto(self) -> Callable[[str], int]:
         """Return how many octets of each file are in the index."""
@@ -172,32 +214,34 @@ class StoreWriter:
 
     def _run(self) -> None:
         """Write groups until the end."""
-        held: deque[_Waiting] = deque()
+        held: deque[_AnyWaiting] = deque()
         while group := self._group(held):
             self._write_group(group)
         for file in self._files.values():
             file.close()
         self._index.close()
+        if self._journal is not None:
+            self._journal.close()
 
-    def _group(self, held: deque[_Waiting]) -> list[_Waiting]:
+    def _group(self, held: deque[_AnyWaiting]) -> list[_AnyWaiting]:
         """Return the next group, empty at the end; *held* gets what must wait for the next."""
-        group: list[_Waiting] = []
-        later: list[_Waiting] = []
+        group: list[_AnyWaiting] = []
+        later: list[_AnyWaiting] = []
         pages = _PagesOfGroup()
         octets = 0
         while len(group) < self._most_in_group and octets < _GROUP_OCTETS:
             waiting = self._next(held, block=not group and not later)
             if waiting is None:
                 break
-            if not pages.take(waiting.revision):
+            if isinstance(waiting, _Waiting) and not pages.take(waiting.revision):
                 later.append(waiting)
                 continue
             group.append(waiting)
-            octets += len(waiting.revision.body)
+            octets += waiting.octets
         held.extendleft(reversed(later))
         return group
 
-    def _next(self, held: deque[_Waiting], *, block: bool) -> _Waiting | None:
+    def _next(self, held: deque[_AnyWaiting], *, block: bool) -> _AnyWaiting | None:
         """Return the next revision; None if there is none now, or at the end."""
         if held:
             return held.popleft()
@@ -212,7 +256,7 @@ class StoreWriter:
                 return waiting
         return None
 
-    def _write_group(self, group: Sequence[_Waiting]) -> None:
+    def _write_group(self, group: Sequence[_AnyWaiting]) -> None:
         """Write *group*; each of its futures gets a result or an error."""
         try:
             with _IndexErrors(), index_lock(self._place, _LOCK_PATIENCE):
@@ -223,27 +267,85 @@ class StoreWriter:
             _LOG.exception("store %s: a write failed", self.settings.id)
             _fail(group, StoreUnwritable(f"the store failed: {type(error).__name__}"))
 
-    def _write_locked(self, group: Sequence[_Waiting]) -> None:
+    def _write_locked(self, group: Sequence[_AnyWaiting]) -> None:
+        fitting = self._fitting(group)
+        ready = self._ready([each for each in fitting if isinstance(each, _Waiting)])
+        for kind in get_args(Basis):
+            some = [each for each in ready if each.waiting.revision.basis == kind]
+            if some:
+                self._write_file(some, kind)
+        requests = [each for each in fitting if isinstance(each, _WaitingRequest)]
+        if requests:
+            self._write_requests(requests)
+
+    def _fitting(self, group: Sequence[_AnyWaiting]) -> list[_AnyWaiting]:
+        """Return those of *group* for which there is space."""
         space = self._space()
-        ready: list[_Ready] = []
+        fitting = []
         for waiting in group:
-            octets = len(waiting.revision.body)
+            if waiting.octets > space:
+                full = "the quota or the disk of this store is used up"
+                _fail([waiting], StoreFull(full))
+            else:
+                fitting.append(waiting)
+                space -= waiting.octets
+        return fitting
+
+    def _ready(self, waiting: Sequence[_Waiting]) -> list[_Ready]:
+        """Return the revisions that are to be written; the others get their results."""
+        ready: list[_Ready] = []
+        for each in waiting:
             try:
-                if octets > space:
-                    raise StoreFull("the quota or the disk of this store is used up")
-                result = self._prepared(waiting)
+                result = self._prepared(each)
             except StoreError as error:
-                _fail([waiting], error)
+                _fail([each], error)
                 continue
             if isinstance(result, Written):
-                waiting.done.set_result(result)
+                each.done.set_result(result)
             else:
                 ready.append(result)
-                space -= octets
-        for basis in get_args(Basis):
-            some = [each for each in ready if each.waiting.revision.basis == basis]
-            if some:
-                self._write_file(some, basis)
+        return ready
+
+    def _write_requests(self, requests: Sequence[_WaitingRequest]) -> None:
+        """Let the journal decide on *requests*, and append what it says in one go."""
+        journal = self._journal
+        if journal is None:
+            raise StoreUnwritable("this store holds no series")
+        journal.begin()
+        try:
+            decided = self._decided(journal, requests)
+            some = [(waiting, entry) for waiting, entry in decided if entry.octets]
+            file = self._file(journal.kind) if some else None
+            offsets = (
+                []
+                if file is None
+                else self._append_all(file, [entry.octets for _, entry in some], journal.kind)
+            )
+            journal.commit("" if file is None else file.name, file.size if file else 0, offsets)
+        except BaseException:
+            # Records that are on disk without being noted are found by the next `begin`.
+            journal.rollback()
+            raise
+        if file is not None:
+            captures = [
+                entry.capture._replace(offset=offset + entry.capture.offset)
+                for (_, entry), offset in zip(some, offsets, strict=True)
+                if entry.capture is not None
+            ]
+            self._add_to_index(file, captures, journal.kind)
+        for waiting, entry in decided:
+            waiting.done.set_result(entry.result)
+
+    def _decided(
+        self, journal: StoreJournal, requests: Sequence[_WaitingRequest]
+    ) -> list[tuple[_WaitingRequest, JournalEntry]]:
+        decided = []
+        for waiting in requests:
+            try:
+                decided.append((waiting, journal.entry(waiting.request, self._clock())))
+            except StoreError as error:
+                _fail([waiting], error)
+        return decided
 
     def _space(self) -> int:
         """Return how many octets may be written now."""
@@ -296,40 +398,48 @@ class StoreWriter:
                 return stamp
         raise StoreBusy("the clock of the server stands still")
 
-    def _write_file(self, ready: Sequence[_Ready], basis: Basis) -> None:
+    def _write_file(self, ready: Sequence[_Ready], kind: str) -> None:
         """Append the records, sync them, add them to the index, and acknowledge them."""
         try:
-            file = self._file(basis)
-            captures = self._appended(file, ready, basis)
+            file = self._file(kind)
+            offsets = self._append_all(file, [each.records.octets for each in ready], kind)
         except OSError as error:
             _fail([each.waiting for each in ready], _store_error(error, self.settings.id))
             return
-        try:
-            self._index.append(file.state(), captures)
-        except BaseException:
-            # Whether the rows were committed is not known. The records stay as they are; what
-            # the index lacks of this file is read at the next start.
-            self._retire(basis)
-            raise
-        self._disk.indexed()
+        captures = [
+            each.records.capture._replace(offset=offset)
+            for each, offset in zip(ready, offsets, strict=True)
+        ]
+        self._add_to_index(file, captures, kind)
         for each in ready:
             written = Written(
                 each.stamp, each.waiting.revision.url, is_new=True, is_revisit=each.is_revisit
             )
             each.waiting.done.set_result(written)
 
-    def _appended(self, file: OpenFile, ready: Sequence[_Ready], basis: Basis) -> list[Capture]:
-        """Append and sync all records; on failure, none of them stays. Raises OSError."""
-        captures = []
+    def _add_to_index(self, file: OpenFile, captures: Sequence[Capture], kind: str) -> None:
+        """Commit the rows of records that are on disk."""
         try:
-            for each in ready:
-                start = file.append(each.records.octets)
-                captures.append(each.records.capture._replace(offset=start))
+            self._index.append(file.state(), captures)
+        except BaseException:
+            # Whether the rows were committed is not known. The records stay as they are; what
+            # the index lacks of this file is read at the next start.
+            self._retire(kind)
+            raise
+        self._disk.indexed()
+
+    def _append_all(self, file: OpenFile, records: Sequence[bytes], kind: str) -> list[int]:
+        """Append and sync all records; return where each begins.
+
+        On failure, none of them stays. Raises OSError.
+        """
+        try:
+            offsets = [file.append(octets) for octets in records]
         except OSError:
             try:
                 file.cut_back()
             except OSError:
-                self._retire(basis)
+                self._retire(kind)
             raise
         try:
             file.sync()
@@ -337,27 +447,28 @@ class StoreWriter:
             # What the kernel still holds is not known: no later sync proves anything.
             with suppress(OSError):
                 file.cut_back()
-            self._retire(basis)
+            self._retire(kind)
             raise
-        return captures
+        return offsets
 
-    def _file(self, basis: Basis) -> OpenFile:
+    def _file(self, kind: str) -> OpenFile:
         """Return the file to append to; a new one if there is none, or it is large."""
-        file = self._files.get(basis)
+        file = self._files.get(kind)
         if file is not None and file.size >= self.settings.file_size:
-            self._retire(basis)
+            self._retire(kind)
             file = None
         if file is None:
-            name = new_name(self.settings.id, clock_stamp(self._clock()), basis)
+            name = new_name(self.settings.id, clock_stamp(self._clock()), kind)
             software = f"timegate {version('timegate-proxy')}"
-            first = info_record(name, software, f"store {self.settings.id}: {_TIMES[basis]}")
+            what = _TIMES.get(kind, kind)
+            first = info_record(name, software, f"store {self.settings.id}: {what}")
             file = OpenFile(self._disk, self._place.root, name, first)
-            self._files[basis] = file
+            self._files[kind] = file
         return file
 
-    def _retire(self, basis: Basis) -> None:
+    def _retire(self, kind: str) -> None:
         """Append to this file no more."""
-        self._files.pop(basis).close()
+        self._files.pop(kind).close()
 
 
 class _PagesOfGroup:
@@ -424,7 +535,7 @@ def _store_error(error: OSError, store: str) -> StoreError:
     return StoreUnwritable(f"the disk of this store fails: {error.strerror}")
 
 
-def _fail(group: Sequence[_Waiting], error: StoreError) -> None:
+def _fail(group: Sequence[_AnyWaiting], error: StoreError) -> None:
     for waiting in group:
         if not waiting.done.done():
             waiting.done.set_exception(error)
