@@ -36,6 +36,7 @@ from archives.registry import Registry
 from archives.source import Fetcher, Source
 from archives.warc_index.collection import Collection
 from timegate.access.blocklist import Blocklist
+from timegate.access.loops import name_of
 from timegate.cache import AnswerCache, OpenStores, Store
 from timegate.cdx import RangeLists
 from timegate.collections.opening import (
@@ -153,6 +154,7 @@ async def build_core(  # noqa: PLR0913 -- what a process, a test or a command di
         config.contact or "no contact given",
         allow_private=config.private,
         authorizations=config.authorizations,
+        loop_name=name_of(base_url),
     )
     if queue_patience is not None:
         settings = replace(settings, patience=queue_patience)

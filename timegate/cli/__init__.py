@@ -44,6 +44,7 @@ COMMANDS: Final = {
     "follow": Listed("follow:follow_command", "Report new copies of pages."),
     "closest": Listed("closest:closest_command", "Query one archive and show every exchange."),
     "archives": Listed("archives:archives_command", "List the known archives."),
+    "sync": Listed("sync:sync_command", "Copy what another archive holds into a store."),
     "check": Listed("check:check_command", "Test whether an archive follows the protocol."),
     "misbehave": Listed("misbehave:misbehave_command", "Run a faulty archive to test clients."),
     "index": Listed("index:index_command", "Index your own WARC files."),

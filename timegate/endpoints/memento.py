@@ -24,6 +24,7 @@ from timegate.endpoints.memento_formats import (
     media_type,
     rfc3339,
 )
+from timegate.endpoints.timegate import RAW_VIEWS, preferred_view, with_view
 from timegate.identifiers.url import read_url
 from timegate.pages.answer_pages import AnswerPages
 from timegate.pages.rendering import HEADERS, wants_page
@@ -115,9 +116,11 @@ class MementoEndpoint(_Describing):
         if slash and name in MEMGATOR:
             path = stamped(request.rest, len(name) + 1)
             return await self._described(request, path, name, MEMGATOR[name])
-        path = _modified(request.rest)
+        path, view = _modified(request.rest), preferred_view(request)
+        if view in RAW_VIEWS:
+            path = path._replace(query=replace(path.query, precision="part"))
         resolution, applied = await self._resolved(request, path)
-        response = self._answers.redirect(resolution, applied, vary=VARY)
+        response = with_view(self._answers.redirect(resolution, applied, vary=VARY), view)
         if self._old_redirects:
             return _to_list_page(response, path, self._answers.base_url)
         return _counted(response, resolution)

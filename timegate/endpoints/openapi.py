@@ -118,6 +118,8 @@ _PARAMETERS: Final[Mapping[str, Json]] = {
         "description": "; ".join(f"{name}: {w.description}" for name, w in FORMATS.items()),
         "schema": _one_of(FORMATS),
     },
+    "index-url": {"name": "url", "in": "query", "description": "One page; without it, all."},
+    "after": {"in": "query", "description": "The value of next in the list before it."},
     "changes-format": {"name": "format", "schema": _one_of(CHANGES_FORMATS)},
     "Last-Event-ID": {
         "in": "header",

@@ -223,10 +223,12 @@ def place_of(found: FoundReference, notation: Notation = "plain") -> ReferencePl
     return ReferencePlace(item, link, notation=notation, where=found.span)
 
 
-def masked(text: str, spans: Iterable[TextSpan]) -> str:
-    """Return *text* with blanks in place of *spans*, so that positions stay."""
+def masked(text: str, spans: Iterable[TextSpan], sign: str = " ") -> str:
+    """Return *text* with blanks, or *sign*, in place of *spans*, so that positions stay."""
     pieces, at = [], 0
     for start, end in spans:
-        pieces += [text[at:start], " " * (end - start)]
+        if end <= at:
+            continue
+        pieces += [text[at:start], sign * (end - max(start, at))]
         at = end
     return "".join([*pieces, text[at:]])
