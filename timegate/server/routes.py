@@ -14,6 +14,7 @@ from timegate.endpoints.changes import AnnouncedWriter, ChangesEndpoint, Changes
 from timegate.endpoints.cite import CiteEndpoint
 from timegate.endpoints.collection_extents import CollectionPages
 from timegate.endpoints.collections import Collections, VisibleCollections
+from timegate.endpoints.diff import DiffEndpoint
 from timegate.endpoints.memento import ApiEndpoint, ListEndpoint, MementoEndpoint
 from timegate.endpoints.openapi import OpenApi, description
 from timegate.endpoints.operations import (
@@ -197,6 +198,9 @@ class _Handlers:
             "/resolve/": self.resolve,
             "/parts/": PartsEndpoint(
                 answers, self.resolve, registry, needs.core.parts_of, self.pages
+            ),
+            "/diff/": DiffEndpoint(
+                answers, self.resolve, registry, needs.core.texts, self.pages
             ),
             "/collections/": JsonPage(self.collections, self.pages, "collection"),
             "/docs/": self.documentation,
