@@ -14,8 +14,11 @@ from tests.quality.measure import (
     same_page,
     same_words,
 )
+from tests.quality.quotes import baseline_figures, quote_figures, quote_lines
 
 WILD: Final = "wild"
+_QUOTES: Final = 12
+"""Pages with quotations in a round: 1,200 absent ones show a share of false finds of 0.001."""
 
 
 def main() -> None:
@@ -40,6 +43,9 @@ def main() -> None:
             if given.errors and "baseline" not in title:
                 for what, number in outcome.errors.most_common(30):
                     print(f"    {number:4} {what}")
+    rounds = _QUOTES * given.rounds
+    print("\n".join(quote_lines("quotations", quote_figures(rounds, seed))))
+    print("\n".join(quote_lines("quotations, baseline", baseline_figures(rounds // 10, seed))))
 
 
 if __name__ == "__main__":

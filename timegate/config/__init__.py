@@ -15,6 +15,7 @@ from timegate.config.schema import (
     Deny,
     LimitsSection,
     Listen,
+    LiveSection,
     LogSection,
     StoreSection,
 )
@@ -75,6 +76,7 @@ class Config:
     replay_url: str | None = None
     """The origin of archived bytes; None where it is that of the server."""
     reconstruct: bool = False
+    live: LiveSection = field(default_factory=LiveSection)
     """Whether pages are put together from the parts that any archive holds."""
     restricted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The networks whose clients may see an archive's holdings, by its id."""
@@ -150,6 +152,7 @@ def load_config(path: Path | None, memgator_list: Path | None = None) -> Config:
         forward_proxy=file.forward_proxy.enabled,
         replay_url=loading.replay_url(file, where),
         reconstruct=file.reconstruct.enabled,
+        live=loading.live(file, where),
         telemetry=loading.telemetry(file, where),
         restricted=archives.restricted(file, where),
         authorizations=archives.authorizations(file, where, own, folder.absolute()),

@@ -144,6 +144,24 @@ class ReconstructSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     """Whether pages are put together; otherwise such requests get 404."""
 
 
+class LiveSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Requests to the originals themselves, and not to archives; all of it is off by default.
+
+    They go to public addresses at the ports 80 and 443 only, to a host one at a time and one a
+    second.
+    """
+
+    enabled: bool = False
+    """Whether an identifier with an empty time, `duri::URL`, means the present state of the
+    original where it answers; otherwise, and where it does not, it means the newest copy."""
+    timegates: bool = False
+    """Whether originals that state a TimeGate of their own (`Link` with `rel="timegate"`, as
+    wikis do) are asked like archives."""
+    hosts: list[str] = []
+    """Hosts of your own network that may be requested although their addresses are private,
+    with the port: `wiki.intranet.example:8080`."""
+
+
 class ForwardProxy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Forward proxy for Memento clients that are configured with a proxy.
 
@@ -234,6 +252,9 @@ class StoreSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The size after which the next revision begins a new file."""
     free_megabytes: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 512
     """How much of the disk stays free; beyond it, writes get 507."""
+    keep: Literal["no", "archives", "live"] = "no"
+    """Whether `POST /store/{id}` with `{"url": ...}` copies what is found in other `archives`
+    into the store, for those who have a token; `live` allows fetching originals as well."""
 
 
 class DelegateSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -290,6 +311,7 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     deny: Deny = Deny()
     replay: ReplaySection = ReplaySection()
     reconstruct: ReconstructSection = ReconstructSection()
+    live: LiveSection = LiveSection()
     forward_proxy: ForwardProxy = ForwardProxy()
     telemetry: Telemetry = Telemetry()
     compatibility: Compatibility = Compatibility()
