@@ -16,6 +16,7 @@ from timegate import endpoints
 from timegate.citations import UrlStatus
 from timegate.citations.forms import FORMS
 from timegate.endpoints import PathDescription
+from timegate.endpoints.diff import DIFF_FORMS
 from timegate.endpoints.memento_formats import MEMGATOR
 from timegate.endpoints.parts import PARTS_FORMS
 from timegate.endpoints.resolve import RESPONSE_FORMS
@@ -177,5 +178,6 @@ _PARAMETERS: Final[Mapping[str, Json]] = {
         "in": "query",
         "schema": _one_of(PARTS_FORMS),
     },
+    "diff-format": {"name": FORMAT_PARAMETER, "in": "query", "schema": _one_of(DIFF_FORMS)},
     **{parameter.name: _preference(parameter) for parameter in PARAMETERS},
 }

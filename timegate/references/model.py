@@ -34,12 +34,16 @@ class Item(NamedTuple):
     """How it was read: which date is used and why, and which are not."""
     doubt: bool = False
     """Whether another date may be meant, so that no copy is certainly as asked."""
+    quote: str = ""
+    """A quotation of the page, to be looked for in the copy."""
 
     @property
     def key(self) -> int:
         """Return a 64-bit hash of the item and its position in the list."""
-        members = [self.position, self.text, self.references, self.dates]
-        content = json.dumps([*members, self.also] if self.also else members)
+        members: list[object] = [self.position, self.text, self.references, self.dates]
+        members += [[*self.also]] if self.also else []
+        members += [{"quote": self.quote}] if self.quote else []
+        content = json.dumps(members)
         return int.from_bytes(blake2b(content.encode(), digest_size=8).digest())
 
 
