@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from archives.model import ArchiveEntry
 from archives.registry import Registry
@@ -56,6 +57,7 @@ class Config:
     delays: Mapping[str, float] = field(default_factory=dict)
     """Seconds by which an archive of the demo answers late; not settable in a file."""
     old_redirects: bool = False
+    partial_stamps: Literal["start", "middle"] = "start"
     """Whether to redirect to the list page where there is no copy, as Time Travel did."""
     limits: LimitsSection = field(default_factory=LimitsSection)
     queue_wait: float = 0.5
@@ -140,6 +142,7 @@ def load_config(path: Path | None, memgator_list: Path | None = None) -> Config:
         file.archives.mementomaps,
         frozenset(entry.id for entry in own),
         old_redirects=file.compatibility.redirect_if_none,
+        partial_stamps=file.compatibility.partial_stamps,
         limits=loading.limits(file, where),
         queue_wait=loading.seconds(file.limits.queue_wait, where, "limits.queue_wait"),
         log=file.log,

@@ -59,6 +59,10 @@ class Compatibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     redirect_if_none: bool = False
     """Where there is no copy, redirect from /memento/ and /api/json/ to the list page, as Time
     Travel did, instead of 404."""
+    partial_stamps: Literal["start", "middle"] = "start"
+    """What a stamp of less than 14 digits asks for on /memento/, /api/ and /list/: the copy
+    closest to its first second, as at MemGator and Time Travel, or one within the interval, as
+    everywhere else (T-11)."""
 
 
 class LimitsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

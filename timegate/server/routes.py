@@ -183,6 +183,7 @@ class _Handlers:
             slots=needs.core.lists.slots,
         )
         old = needs.core.config.old_redirects
+        start = needs.core.config.partial_stamps == "start"
         wayback_cdx = WaybackCdx(self.captures)
         return {
             "/timegate/": timegate,
@@ -208,9 +209,13 @@ class _Handlers:
             "/collections/": JsonPage(self.collections, self.pages, "collection"),
             "/docs/": self.documentation,
             "/memento/proxy/": raw,
-            "/memento/": MementoEndpoint(answers, needs.core.neighbours, old_redirects=old),
-            "/api/": ApiEndpoint(answers, needs.core.neighbours, old_redirects=old),
-            "/list/": ListEndpoint(answers, self.answer_pages, self.plan),
+            "/memento/": MementoEndpoint(
+                answers, needs.core.neighbours, old_redirects=old, from_start=start
+            ),
+            "/api/": ApiEndpoint(
+                answers, needs.core.neighbours, old_redirects=old, from_start=start
+            ),
+            "/list/": ListEndpoint(answers, self.answer_pages, self.plan, from_start=start),
             "/web/": WaybackEndpoint(
                 answers,
                 timegate,
