@@ -30,7 +30,7 @@ THEN := tests --ignore=tests/deploy --ignore=tests/end_to_end $(addprefix --igno
 TWICE = $(BIN)/pytest -q -o cache_dir=.pytest_cache/$(notdir $(1)) $(1) || \
   $(BIN)/pytest -q -o cache_dir=.pytest_cache/$(notdir $(1)) --last-failed $(1)
 
-.PHONY: run test test-browser screenshots test-deploy lint check chaos load attack fuzz format bench architecture lock clean
+.PHONY: run test test-browser screenshots test-deploy lint check chaos load attack fuzz format bench quality architecture lock clean
 
 # The demo: three small archives that come with timegate, at http://127.0.0.1:1208/.
 run: .venv/run
@@ -92,6 +92,10 @@ format: .venv/dev
 
 bench: .venv/dev
 	$(BIN)/python -m tests.bench
+
+# How well contents are judged: precision and recall over a corpus made here.
+quality: .venv/dev
+	$(BIN)/python -m tests.quality --errors
 
 # Size of the source, and the files that one request runs through, beside their limits.
 architecture: .venv/dev

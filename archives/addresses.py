@@ -122,7 +122,10 @@ class AddressPolicy:
         ours = tuple(
             own
             for own in ours
-            if _is_listed(listed, own.server) and (own.path != "/" or own.server not in beside)
+            if entry.aggregator
+            or (
+                _is_listed(listed, own.server) and (own.path != "/" or own.server not in beside)
+            )
         )
         hosts = {server.host for server in named}
         usual = sorted(server for server in linked if server.host in hosts)
@@ -136,6 +139,7 @@ class AddressPolicy:
             ours=ours,
             usual=() if ours else tuple(f"{written(server)}/" for server in usual),
             report=self.report,
+            names_others=entry.aggregator,
         )
 
 
@@ -156,6 +160,8 @@ class ArchiveAddresses:
     usual: tuple[str, ...]
     """How nearly all addresses begin that it states: with the server of an endpoint."""
     report: RefusalReport = field(repr=False, compare=False)
+    names_others: bool = False
+    """Whether it is an aggregator, whose mementos are in other archives."""
 
     def read(
         self, url: str, use: AddressUse, after: str = ""
@@ -172,7 +178,8 @@ class ArchiveAddresses:
         if server is None:
             known = url[:6].lower().startswith(_WEB)
             return RefusedAddress(url, "ambiguous" if known else "not-web")
-        if not self._has(server, use):
+        is_named = self.names_others and use != "request"
+        if not is_named and not self._has(server, use):
             return RefusedAddress(url, "foreign")
         if self.ours and _is_ours(url, server, self.ours):
             return RefusedAddress(url, "ours")

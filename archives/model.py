@@ -243,6 +243,9 @@ class ArchiveEntry:
     home: tuple[str, ...] = ()
     """The hosts that it collects above all, by suffix: ``.pt``. It is queried for URLs under
     generic domains (``.com``) too, but not for those under the domain of another country."""
+    aggregator: bool = False
+    """Whether it asks other archives: then mementos that it names may be at any host, to which
+    no connection is made, and its first and last memento are not believed."""
     canary: Canary | None = None
     """``{ has = "http://...", at = "2016", lacks = "http://..." }``: a page it must hold, and
     one it cannot hold, for `[canaries]`."""

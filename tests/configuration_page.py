@@ -55,7 +55,7 @@ pwid = ["archive.example.org"]             # its archive-ids in PWIDs
 
 The server connects to private addresses only if they are in this file.
 [deploy/timegate.toml](../deploy/timegate.toml) is a template with every key. MemGator's
-`archives.json` can be used as it is: `--archives FILE`.
+`archives.json` and LANL's `archivelist.xml` can be used as they are: `--archives FILE`.
 
 This page is generated from the code (`python -m tests.configuration_page`), and a test compares
 them.

@@ -418,6 +418,10 @@ BOUNDARIES: Mapping[str, Scenario | str] = {
         "tests/timegate/batch/test_run.py "
         "test_an_unexpected_exception_affects_only_its_own_item"
     ),
+    "timegate/library/reading.py one": (
+        "tests/timegate/library/test_reading.py "
+        "test_an_unexpected_exception_affects_only_its_own_reference"
+    ),
     "timegate/server/running.py __call__": (
         "tests/timegate/server/test_running_reload.py "
         "test_any_broken_configuration_keeps_the_old_one"

@@ -12,11 +12,15 @@ if TYPE_CHECKING:
     from archives.model import Memento
     from timegate.config import BadConfig
     from timegate.library import (
+        AuditedReference,
         CaptureList,
+        CheckedQuote,
         CitedCopy,
+        ComparedCopies,
         Gate,
         PageWithParts,
         ParsedReference,
+        ReadCopy,
         ResolvedReference,
         cite,
         parse,
@@ -25,13 +29,17 @@ if TYPE_CHECKING:
     from timegate.library import open_gate as open  # noqa: A004 -- as in `gzip.open`
 
 __all__ = [
+    "AuditedReference",
     "BadConfig",
     "CaptureList",
+    "CheckedQuote",
     "CitedCopy",
+    "ComparedCopies",
     "Gate",
     "Memento",
     "PageWithParts",
     "ParsedReference",
+    "ReadCopy",
     "ResolvedReference",
     "cite",
     "open",

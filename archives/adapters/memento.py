@@ -1,11 +1,12 @@
 """Archives with Memento: a TimeGate, and TimeMaps (RFC 7089)."""
 
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 
 from archives.addresses import AddressPolicy
 from archives.formats.httpdate import http_date
 from archives.listing import list_captures
-from archives.model import ArchiveEntry, Closest, Memento, Selection
+from archives.model import ArchiveEntry, Closest, Memento, Relation, Selection
 from archives.moment import Moment
 from archives.negotiation import Clock, Negotiator, Question, instant_for
 from archives.source import Fetcher, WantedCaptures
@@ -34,7 +35,16 @@ class MementoArchive:
         headers = {} if requested is None else {"accept-datetime": http_date(requested)}
         page = original.partition("#")[0]
         question = Question(self._timegate + page, page, at, "timegate", headers, requested)
-        return await self._negotiator.closest(fetch, question)
+        found = await self._negotiator.closest(fetch, question)
+        if found is None or not self.entry.aggregator:
+            return found
+        # An aggregator links the first and last of the archives that it happened to ask.
+        around: dict[Relation, Memento] = {
+            relation: memento
+            for relation, memento in found.neighbours.items()
+            if relation not in ("first", "last")
+        }
+        return replace(found, neighbours=around)
 
     def mementos(
         self,

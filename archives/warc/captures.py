@@ -34,7 +34,7 @@ from archives.warc.records import (
     url_of,
 )
 
-_CAPTURES: Final = frozenset({"response", "revisit", "resource", "metadata"})
+_CAPTURES: Final = frozenset({"response", "revisit"})
 _HTTP_KINDS: Final = ("response", "revisit")
 _HTTP_SCHEMES: Final = ("http:", "https:")
 # Notes of a crawler about its own work: outlinks, fetch times.
@@ -128,9 +128,13 @@ def _contained(record: Record) -> Capture | Damage | None:
 
 def _is_capture(record: Record) -> bool:
     kind = record.kind
-    if kind in ("resource", "metadata"):
-        return record.headers.get("content-type") != _CRAWLER_NOTES
-    return kind in _CAPTURES
+    if kind not in ("resource", "metadata"):
+        return kind in _CAPTURES
+    if record.headers.get("content-type") == _CRAWLER_NOTES:
+        return False
+    # A metadata record with the URL of a page is a note about it, whatever its type: Heritrix
+    # writes text/anvl. One with a URL of its own (metadata://) is an archived document.
+    return kind == "resource" or not (record.url or "").startswith(_HTTP_SCHEMES)
 
 
 def _captured(record: Record) -> Capture | Damage | None:

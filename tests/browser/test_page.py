@@ -234,6 +234,8 @@ PLACES = {
     "archives": "/archives",
     "archive": "/archives/internet-archive",
     "problem": "/resolve/duri:2016-13:http://example.org/",
+}
+OTHER_PLACES = {
     "doubt": f"/?q={quote(f'Ann was born on 5 June 2005. {PAGE}')}",
     "several": f"/?q={quote(f'{PAGE} and {NEWS}')}",
     "opaque": "/?q=https://perma.cc/T6ME-YA37",
@@ -258,13 +260,31 @@ def test_every_page_is_accessible_and_fits_its_width(
     size: str,
     scheme: Literal["light", "dark"],
 ) -> None:
+    look(browser, address, PLACES[place], size, scheme)
+
+
+@pytest.mark.parametrize(("size", "scheme"), [("wide", "light"), ("phone", "dark")])
+@pytest.mark.parametrize("place", OTHER_PLACES)
+def test_every_other_page_is_accessible_and_fits_its_width(
+    browser: Browser,
+    address: str,
+    place: str,
+    size: str,
+    scheme: Literal["light", "dark"],
+) -> None:
+    look(browser, address, OTHER_PLACES[place], size, scheme)
+
+
+def look(
+    browser: Browser, address: str, path: str, size: str, scheme: Literal["light", "dark"]
+) -> None:
     with browser.new_context(
         base_url=address,
         color_scheme=scheme,
         viewport={"width": SIZES[size], "height": 800},
     ) as context:
         page = context.new_page()
-        page.goto(PLACES[place])
+        page.goto(path)
         if page.locator(".picture").count():
             expect(page.locator(".picture")).to_have_attribute("data-state", "whole")
 

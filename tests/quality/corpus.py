@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from tests.quality import others
 from tests.quality.frames import HELD_OUT, HELD_OUT_MORE, TUNED, Frame, Site, framed, site
 from tests.quality.others import Message
 from tests.quality.texts import article, sentence, title
 
-Half = Literal["tuned", "held-out"]
+Half = str
+"""A half of the corpus."""
 HALVES: Final[tuple[Half, ...]] = ("tuned", "held-out")
 URL: Final = "http://{domain}/articles/2016/harbour.html"
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from tests.quality.corpus import Half, Pair, Sample, pairs, samples
+from tests.quality.wild import wild
 from timegate.content.classes import classify
 from timegate.content.main_text import PageText, extract
 from timegate.content.similarity import is_same_page, words
@@ -85,9 +86,10 @@ def same_words(pair: Pair) -> bool:
 
 def classified(half: Half, rounds: int, seed: int, decide: Classifier) -> Outcome:
     """Return the scores of *decide* for each class."""
+    pages = wild(rounds, seed) if half == "wild" else samples(half, rounds, seed)
     found = Counter[tuple[str, str]]()
     errors = Counter[str]()
-    for sample in samples(half, rounds, seed):
+    for sample in pages:
         given = decide(sample)
         found[sample.label, given] += 1
         if given != sample.label:

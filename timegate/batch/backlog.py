@@ -149,9 +149,11 @@ def decoded(content: str | bytes) -> Item:
             [*also],
             str(said),
             bool(doubt),
+            str(quote),
         ] if _are_texts([*references, *dates, *also]) and position >= 0:
             return Item(
-                position, text, (*references,), (*dates,), trouble, (*also,), said, doubt
+                *(position, text, (*references,), (*dates,), trouble, (*also,), said, doubt),
+                quote=quote,
             )
     raise ValueError("not an item")
 

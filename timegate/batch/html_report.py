@@ -40,6 +40,8 @@ class Statistics:
         self.outcomes: Counter[str] = Counter()
         self.archives: Counter[str] = Counter()
         self.codes: Counter[int] = Counter()
+        self.comparisons: Counter[str] = Counter()
+        self.quotes: Counter[str] = Counter()
         self._drift = [0] * (2 * _SIDE + 1)
         self.undated = 0
         """Number of copies without a distance: no time was asked for, or the copy has none."""
@@ -58,6 +60,10 @@ class Statistics:
         """Count *result*."""
         self.outcomes[result.outcome] += 1
         self.codes[result.code] += 1
+        if result.comparison is not None:
+            self.comparisons[result.comparison] += 1
+        if result.quote is not None:
+            self.quotes[result.quote] += 1
         memento = result.memento
         if memento is None:
             return
@@ -145,6 +151,12 @@ def as_html(title: str, statistics: Statistics, gaps: Iterable[ItemResult]) -> I
     if statistics.undated:
         yield f"<p>Without a distance: {statistics.undated}, because no time was requested.</p>"
     yield from _section("Archives", "archive", "Copies by archive", archives)
+    if statistics.comparisons:
+        found = [Bar(name, count) for name, count in statistics.comparisons.most_common()]
+        yield from _section("Content", "comparison", "Copies by comparison", found)
+    if statistics.quotes:
+        found = [Bar(name, count) for name, count in statistics.quotes.most_common()]
+        yield from _section("Quotations", "quotation", "References by quotation", found)
     yield from _gaps(gaps)
     yield "</main></body></html>\n"
 
@@ -191,9 +203,18 @@ def _gaps(gaps: Iterable[ItemResult]) -> Iterator[str]:
             break
         yield (
             f"<tr><td>{_linked(result.item.text)}</td><td>{_outcome(result)}</td>"
-            f"<td>{_text(result.why)}{_referral(result)}</td></tr>"
+            f"<td>{_text(result.why)}{_content(result)}{_referral(result)}</td></tr>"
         )
     yield "</tbody></table></div></section>"
+
+
+def _content(result: ItemResult) -> str:
+    """Return whether it is the same page, and has the quotation; empty if none was asked."""
+    said = [
+        *(["content: " + result.comparison] if result.comparison else []),
+        *(["quotation: " + result.quote] if result.quote else []),
+    ]
+    return f" <strong>{_text('; '.join(said))}</strong>" if said else ""
 
 
 def _linked(text: str) -> str:

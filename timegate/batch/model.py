@@ -10,6 +10,7 @@ from archives.model import ArchiveEntry, Closest
 from archives.moment import Moment
 from archives.registry import Registry
 from archives.replay_links import read_link
+from timegate.content.fragments import read_quote
 from timegate.identifiers import parse
 from timegate.references.model import BadInput as BadInput  # noqa: PLC0414 -- part of it
 from timegate.references.model import Item as Item  # noqa: PLC0414 -- part of it
@@ -119,10 +120,46 @@ class ItemResult:
         return self.code in (1, 4) and sources.get("value") == "partial" and again
 
     @property
+    def comparison(self) -> str | None:
+        """Whether it is the same page: the value, and its class if it is no usual page."""
+        found = _mapping(self.report, "comparison") or {}
+        value, page_class = found.get("value"), found.get("class")
+        if not isinstance(value, str):
+            return None
+        return f"{value} {page_class}" if isinstance(page_class, str) else value
+
+    @property
+    def is_same_page(self) -> bool:
+        """Whether the copy was compared with others around it, and is the same page."""
+        return self.comparison in _SAME_PAGE
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether the copy seems to be another page, or is not known to have the quotation."""
+        compared = self.comparison or ""
+        is_other = compared.startswith("changed") or " " in compared
+        return is_other or self.quote not in (None, "found")
+
+    @property
+    def quote(self) -> str | None:
+        """Whether the copy has the quotation: ``found``, ``near``, ``absent`` ..."""
+        status = (_mapping(self.report, "quote") or {}).get("status")
+        return status if isinstance(status, str) else None
+
+    @property
     def pwid(self) -> str | None:
         """The PWID of the memento."""
         pwid = (_mapping(self.report, "cite") or {}).get("pwid")
         return pwid if isinstance(pwid, str) else None
+
+
+_SAME_PAGE: Final = ("same-around", "similar-around")
+
+
+def quoting(preferences: Preferences, item: Item) -> Preferences:
+    """Return *preferences* with the quotation of *item*, if it has one that can be used."""
+    wanted = read_quote(item.quote) if preferences.verify != "none" else None
+    return preferences if wanted is None else replace(preferences, quote=wanted)
 
 
 def _mapping(report: Mapping[str, object] | None, name: str) -> Mapping[str, object] | None:
@@ -230,6 +267,7 @@ def to_line(result: ItemResult) -> bytes:
                 "references": item.references,
                 "dates": item.dates,
                 **({"also": item.also} if item.also else {}),
+                **({"quote": item.quote} if item.quote else {}),
                 **({"said": item.said, "doubt": item.doubt} if item.said else {}),
                 "outcome": result.outcome,
                 "code": result.code,
@@ -254,6 +292,7 @@ def from_line(line: bytes) -> ItemResult:
             also=tuple(members.get("also", ())),
             said=members.get("said", ""),
             doubt=members.get("doubt", False),
+            quote=members.get("quote", ""),
         )
         if item.key != members["key"]:
             raise ValueError("the line was altered")

@@ -7,9 +7,9 @@ import json
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final, Literal, NamedTuple
 
 from rich.console import Console  # noqa: TID251 -- it shows only our own numbers
 from rich.progress import (
@@ -36,7 +36,13 @@ COLUMNS: Final = (
     "pwid",
     "why",
     "referral",
+    "comparison",
+    "quote",
 )
+
+
+Requirement = Literal["content", "quote"]
+"""What the copy of a rewritten link must have."""
 
 
 class OutputFormat(NamedTuple):
@@ -72,6 +78,8 @@ def _cells(result: ItemResult) -> bytes:
             result.pwid,
             result.why,
             result.referral,
+            result.comparison,
+            result.quote,
         )
     )
 
@@ -170,16 +178,17 @@ def edits(
     document: str,
     places: Iterable[ReferencePlace],
     result_of: Callable[[int], ItemResult | None],
+    required: Collection[Requirement] = (),
 ) -> Iterator[Edit]:
     """Yield the edits that put better archive links into *document*, in order.
 
-    Only links and their dates change, and only if the copy is as good as asked. A link that
-    leads to the very copy it names stays.
+    Only links and their dates change, and only if the copy is as good as asked, and has all
+    that is *required*. A link that leads to the very copy it names stays.
     """
     changes = [
         edit
         for place in places
-        if (result := result_of(place.item.position)) is not None
+        if (result := result_of(place.item.position)) is not None and meets(result, required)
         for edit in _changes(document, place, result)
     ]
     # At equal positions, the order stays: the link, then its date.
@@ -190,6 +199,16 @@ def edits(
         if edit.span.start >= end:
             yield edit
             end = edit.span.end
+
+
+def meets(result: ItemResult, required: Collection[Requirement]) -> bool:
+    """Whether the copy is known to be the same page, and to have the quotation, if required.
+
+    What is not known does not meet a requirement. Without a quotation, none is required.
+    """
+    if "content" in required and not result.is_same_page:
+        return False
+    return "quote" not in required or not result.item.quote or result.quote == "found"
 
 
 class NewLinks(NamedTuple):
@@ -220,12 +239,15 @@ def new_links(
     document: str,
     places: Iterable[ReferencePlace],
     result_of: Callable[[int], ItemResult | None],
+    required: Collection[Requirement] = (),
 ) -> NewLinks:
     """Count the references of *document* for which there is room for a new archive link."""
     room = [place for place in places if place.before_link]
     results = [(place, result_of(place.item.position)) for place in room]
     added = sum(
-        1 for place, result in results if result and any(_changes(document, place, result))
+        1
+        for place, result in results
+        if result and meets(result, required) and any(_changes(document, place, result))
     )
     undated = sum(1 for place in room if place.after and not place.item.dates)
     unlike = sum(

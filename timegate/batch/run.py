@@ -36,6 +36,7 @@ from timegate.batch.model import (
     better,
     candidates,
     failed_result,
+    quoting,
     refused_result,
     result_of,
     trusted,
@@ -242,7 +243,7 @@ class ItemResolver:
         environment = self._environment
         try:
             queries = candidates(item, environment.registry, environment.read_time)
-            preferences = with_also(preferences, item.also)
+            preferences = quoting(with_also(preferences, item.also), item)
         except ValueError as error:
             return refused_result(item, error)
         best: ItemResult | None = None

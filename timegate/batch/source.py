@@ -181,7 +181,7 @@ class ListSource:
         found = [place_of(each).item for each in read]
         if not is_line and item.dates:
             found = [each._replace(dates=item.dates) for each in found]
-        return [each._replace(also=item.also) for each in found] or [item]
+        return [each._replace(also=item.also, quote=item.quote) for each in found] or [item]
 
     def _is_readable(self, text: str) -> bool:
         """Whether *text* is an identifier and nothing else, with the URL of a page."""

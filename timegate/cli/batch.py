@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, Final, get_args
@@ -23,6 +23,7 @@ from timegate.batch.model import BadInput, preferences_digest
 from timegate.batch.output import (
     FORMS,
     OrderedRows,
+    Requirement,
     edited,
     edits,
     in_words,
@@ -38,6 +39,7 @@ from timegate.config import Config
 from timegate.references.formats import REWRITTEN, InputFormat
 from timegate.references.lines import Columns
 from timegate.resolution.model import Preferences
+from timegate.resolution.preferences import preferences_from
 from timegate.text import counted
 
 _FORMATS: Final = get_args(InputFormat)
@@ -58,6 +60,7 @@ class BatchOptions:
     output: str
     to: str | None
     report: Path | None
+    require: tuple[Requirement, ...]
     resume: bool
     retry_unknown: bool
     at_once: int
@@ -65,6 +68,13 @@ class BatchOptions:
     queue: str | None
     work: bool
     progress: bool
+
+    def required(self, preferences: Preferences) -> Preferences:
+        """Return *preferences* with what `--require` needs to know."""
+        if "content" not in self.require:
+            return preferences
+        looking, _ = preferences_from({"verify": "content"}, None, None)
+        return replace(preferences, verify=looking.verify)
 
     @property
     def is_queue_only(self) -> bool:
@@ -99,6 +109,12 @@ _OPTIONS: Final = (
         "--report",
         type=click.Path(dir_okay=False, path_type=Path),
         help="Write an HTML report with charts and gaps.",
+    ),
+    click.option(
+        "--require",
+        multiple=True,
+        type=Words(get_args(Requirement)),
+        help="Rewrite only links whose copy has this: the same content, or the quotation.",
     ),
     click.option("--resume", is_flag=True, help="Continue an interrupted run."),
     click.option(
@@ -351,14 +367,18 @@ class _Batch:
         document = self._source.document
         if document is None or self._form == "html":
             return self._page(journal, statistics)
-        return edited(document, edits(document, self._source.places(), journal.result))
+        return edited(
+            document,
+            edits(document, self._source.places(), journal.result, self._options.require),
+        )
 
     def _added(self, journal: Journal) -> list[str]:
         """Return what was added to a rewritten document, and what has no copy."""
         document = self._source.document
         if document is None or self._form in FORMS or self._form == "html":
             return []
-        words = new_links(document, self._source.places(), journal.result).words
+        required = self._options.require
+        words = new_links(document, self._source.places(), journal.result, required).words
         without = [result for result in journal.results() if result.code > 1]
         lines = [f"  {result.outcome}: {result.item.text}" for result in without[:_MOST_LISTED]]
         if len(without) > _MOST_LISTED:
@@ -368,7 +388,7 @@ class _Batch:
         return [*filter(None, [words]), *lines]
 
     def _page(self, journal: Journal, statistics: Statistics) -> Iterator[bytes]:
-        gaps = (result for result in journal.results() if result.code)
+        gaps = (result for result in journal.results() if result.code or result.is_in_doubt)
         for piece in as_html(f"References of {self._source.name}", statistics, gaps):
             yield piece.encode(errors="replace")
 

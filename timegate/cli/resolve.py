@@ -316,7 +316,7 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
     titles.check(form, identifiers)
     with configured(config, archives, demo=demo) as basis:
         settings = with_contact(basis, contact)
-        preferences = choices.preferences(settings.registry)
+        preferences = batch.required(choices.preferences(settings.registry))
         if batch.batch is not None or batch.is_queue_only:
             sys.exit(resolve_batch(settings, batch, preferences, choices.moment()))
         options = ResolveOptions(

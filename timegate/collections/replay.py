@@ -96,7 +96,9 @@ class CollectionReplay:
         try:
             with CONTAINMENT.around(self._collection.id, original):
                 row = await self._collection.at(original, path.stamp)
-            if row is not None and header_safe(row.url) in (path.text, header_safe(original)):
+            # A bare question mark asks for the same capture.
+            texts = (path.text, path.text.removesuffix("?"), header_safe(original))
+            if row is not None and header_safe(row.url) in texts:
                 return await self._send(request, path, row)
             with CONTAINMENT.around(self._collection.id, original):
                 nearest = row or await self._collection.nearest(original, path.query.at)

@@ -17,6 +17,7 @@ from archives.registry import (
     from_memgator,
     load_known,
 )
+from archives.registry.lanl import from_lanl, is_xml
 from archives.warc_index.model import is_remote_path
 from timegate.access.networks import Networks
 from timegate.config.schema import BadConfig, File, StoreSection, bad
@@ -55,7 +56,7 @@ def switched(entry: ArchiveEntry, *, on: bool) -> ArchiveEntry:
 def own_archives(file: File, where: str, folder: Path) -> tuple[ArchiveEntry, ...]:
     try:
         entries = tuple(
-            _with_home_limits(entry_from(_without_keys(table), f"{where}: archive[{number}]"))
+            with_home_limits(entry_from(_without_keys(table), f"{where}: archive[{number}]"))
             for number, table in enumerate(file.archive, start=1)
         )
     except BadEntry as error:
@@ -83,7 +84,7 @@ def store_archives(file: File, where: str, folder: Path) -> tuple[ArchiveEntry, 
     for entry in entries:
         if taken.count(entry.id) > 1:
             raise bad(where, "store.id", f"{entry.id!r} is the id of another archive or store")
-    return tuple(map(_with_home_limits, entries))
+    return tuple(map(with_home_limits, entries))
 
 
 def store_folder(store: StoreSection, folder: Path) -> Path:
@@ -97,7 +98,9 @@ def memgator(path: Path | None) -> tuple[ArchiveEntry, ...]:
     if path is None:
         return ()
     try:
-        return tuple(map(_with_home_limits, from_memgator(path.read_text(), str(path))))
+        text = path.read_text()
+        read = from_lanl if is_xml(text) else from_memgator
+        return tuple(map(with_home_limits, read(text, str(path))))
     except OSError as error:
         raise BadConfig(f"{path}: cannot be read: {error.strerror}") from error
     except RecursionError as error:
@@ -212,7 +215,7 @@ def _with_paths(entry: ArchiveEntry, folder: Path) -> ArchiveEntry:
     return replace(entry, path=str(path), index=index)
 
 
-def _with_home_limits(entry: ArchiveEntry) -> ArchiveEntry:
+def with_home_limits(entry: ArchiveEntry) -> ArchiveEntry:
     """Return *entry* with higher rate limits where all its hosts have private addresses."""
     if entry.limits != DEFAULT_LIMITS or not all(map(_is_private, entry.hosts)):
         return entry

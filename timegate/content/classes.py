@@ -101,15 +101,23 @@ def _is_root(path: str, query: str) -> bool:
 def _seen(page: PageText, url: str) -> _Seen:
     main, everything = words(page.main), words(page.text)
     body = main if len(main) >= _HEADING else everything
-    headings = [words(text) for text in (page.title, *_parts(page.title), *page.headings[:3])]
+    titles = (page.title, *_parts(page.title), *page.headings[:3])
+    # A question is the title of an article or an answer, and names no error.
+    headings = [words(text) for text in titles if "?" not in text]
     return _Seen(
         page,
         _host(url),
         len(main),
         _spaced(body[:_BEGINNING]),
-        _spaced(everything[:400]),
-        tuple(dict.fromkeys(_spaced(each) for each in headings if 0 < len(each) <= _HEADING)),
+        _spaced([*words(page.title), *everything[:400]]),
+        tuple(dict.fromkeys(_spaced(each) for each in headings if _is_heading(each))),
     )
+
+
+def _is_heading(found: Sequence[str]) -> bool:
+    """Whether a title is short enough to name an error; without spaces, letters are counted."""
+    letters = sum(map(len, found))
+    return bool(found) and (len(found) <= _HEADING or letters == len(found) <= 3 * _HEADING)
 
 
 def _parts(title: str) -> Iterator[str]:
@@ -140,7 +148,9 @@ def _length(seen: _Seen, most: int = _SHORT) -> Feature:
 
 
 def _soft_404(seen: _Seen) -> Iterator[Feature]:
-    named = _heading(seen, "soft-404")
+    named = _heading(seen, "soft-404") or next(
+        (both for heading in seen.headings if (both := _near("soft-404", heading))), ""
+    )
     if named:
         yield Feature(2, f"the title or heading is {named!r}")
     if any(" 404 " in heading and len(heading.split()) <= 5 for heading in seen.headings):
@@ -148,37 +158,42 @@ def _soft_404(seen: _Seen) -> Iterator[Feature]:
     said = _first("soft-404", "strong", seen.beginning)
     if said:
         yield Feature(2 if seen.length <= _LONG else 1, f"it says {said!r}")
-    elif seen.length <= _SHORT:
-        said = _first("soft-404", "heading", seen.beginning)
+    elif seen.length <= _LONG:
+        said = _near("soft-404", seen.beginning)
         if said:
-            yield Feature(1, f"it says {said!r}")
+            yield Feature(1.5 if seen.length <= _SHORT else 1, f"it says {said!r}")
     yield _length(seen)
 
 
 def _parked(seen: _Seen) -> Iterator[Feature]:
-    addresses = " ".join(
-        (*seen.page.link_targets[:50], *seen.page.frames, seen.page.script_text)
-    )
+    page = seen.page
+    addresses = " ".join((*page.link_targets[:50], *page.frames, page.script_text))
     vendor = next((name for name in _raw("parked", "vendors") if name in addresses), "")
+    strong = [*_all("parked", "strong", seen.everything), _near("parked", seen.everything)]
+    said = [*filter(None, strong)]
+    if not vendor and not said:
+        return
     if vendor:
-        yield Feature(2, f"it is served with {vendor!r}")
-    strong = [*_all("parked", "strong", seen.everything)]
-    if strong:
-        yield Feature(2 + 0.5 * (len(strong) > 1), f"it says {strong[0]!r}")
-    heading = [text for each in seen.headings for text in _all("parked", "strong", each)]
-    if heading:
-        yield Feature(1, f"the title or heading is {heading[0]!r}")
+        bare = 0.5 if seen.length <= _SHORT and not said else 0
+        yield Feature(2 + bare, f"it is served with {vendor!r}")
+    if said:
+        yield Feature(2 + 0.5 * (len(said) > 1), f"it says {said[0]!r}")
     weak = [*_all("parked", "weak", seen.everything)]
-    if weak:
-        yield Feature(0.5 * min(2, len(weak)), f"it says {weak[0]!r}")
+    yield Feature(0.5 * min(2, len(weak)), f"it says {weak[0]!r}" if weak else "")
+    yield from _named_domain(seen)
+    yield _length(seen, _LONG)
+
+
+def _named_domain(seen: _Seen) -> Iterator[Feature]:
+    """Yield what titles and headings say of the domain."""
+    for heading in seen.headings:
+        named = _first("parked", "strong", heading) or _near("parked", heading)
+        if named:
+            yield Feature(1, f"the title or heading is {named!r}")
+            break
     name = _spaced(words(seen.host))
     if len(name) > 2 and any(name in heading for heading in seen.headings):
         yield Feature(1, "the title is the name of the domain")
-    if not any((vendor, strong)):
-        yield Feature(-2, "")
-    yield _length(seen, _LONG)
-    if seen.length <= _SHORT and not strong and vendor:
-        yield Feature(0.5, "nearly no text")
 
 
 def _login(seen: _Seen) -> Iterator[Feature]:
@@ -207,6 +222,8 @@ def _consent(seen: _Seen) -> Iterator[Feature]:
     named = _heading(seen, "consent-wall")
     if named and terms:
         yield Feature(1, f"the title or heading is {named!r}")
+    if any(_first("consent-wall", "policies", heading) for heading in seen.headings):
+        yield Feature(-2, "")
     yield Feature(-2 if seen.length > _LONG else 0, "")
 
 
@@ -219,21 +236,54 @@ def _empty(seen: _Seen) -> Iterator[Feature]:
 
 _RULES: Final[Mapping[PageClass, tuple[float, Callable[[_Seen], Iterator[Feature]]]]] = {
     PageClass.PARKED: (3, _parked),
-    PageClass.EMPTY: (1, _empty),
     PageClass.SOFT_404: (2.5, _soft_404),
     PageClass.LOGIN: (2.5, _login),
     PageClass.CONSENT: (2.5, _consent),
+    PageClass.EMPTY: (1, _empty),
 }
 """The threshold and the rule of each class, in the order in which they are tried."""
 
 
 def _heading(seen: _Seen, name: str, most: int = _HEADING) -> str:
     """Return the phrase that a title or heading is mostly made of; empty if none is."""
+    fillers = _raw("soft-404", "fillers")
     for heading in seen.headings:
         length = len(heading.split())
         for phrase in _all(name, "heading", heading) if length <= most else ():
-            if 3 * len(phrase.split()) >= length or len(phrase) * 2 >= len(heading.strip()):
+            rest = [
+                word for word in heading.replace(phrase, " ").split() if word not in fillers
+            ]
+            if len(rest) <= (length > 4):
                 return phrase
+    return ""
+
+
+@cache
+def _pairs(name: str) -> tuple[Pattern[str], Pattern[str]]:
+    """Return the expressions of the two groups of words that stand near each other."""
+    groups = _lexicon()[name]["near"]
+    if not isinstance(groups, dict):  # pragma: no cover -- the file has both groups
+        raise TypeError(name)
+    nouns, others = (
+        compiled("|".join(sorted(map(_pattern, groups[group]), key=len, reverse=True)))
+        for group in ("nouns", "others")
+    )
+    return nouns, others
+
+
+_GAP: Final = 70
+"""Characters between a noun and what is said of it: some eight words."""
+
+
+def _near(name: str, text: str) -> str:
+    """Return a noun and what is said of it, where both are near each other; empty if not."""
+    nouns, others = _pairs(name)
+    places = [found.span() for found in nouns.finditer(text)]
+    for other in others.finditer(text):
+        for start, end in places:
+            first, last = min(start, other.start()), max(end, other.end())
+            if last - first <= _GAP and (end <= other.start() + 1 or other.end() <= start + 1):
+                return text[first:last].strip()
     return ""
 
 
@@ -274,10 +324,11 @@ def _is_unspaced(phrase: str) -> bool:
 
 @cache
 def _raw(name: str, group: str) -> tuple[str, ...]:
-    return tuple(_lexicon()[name][group])
+    found = _lexicon()[name][group]
+    return tuple(found)
 
 
 @cache
-def _lexicon() -> Mapping[str, Mapping[str, list[str]]]:
+def _lexicon() -> Mapping[str, Mapping[str, list[str] | dict[str, list[str]]]]:
     text = (files("timegate.content") / "class_words.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)

@@ -223,7 +223,8 @@ def _found(text: FoldedText, start: int, end: int) -> QuoteMatch:
 def _before(text: FoldedText, start: int, end: int) -> str:
     """Return the words before a passage that is not the first of its words."""
     words = text.text[start:end].split("\n")[0]
-    if text.text.find(words) >= start:
+    # Browsers find text in any case.
+    if words.lower() not in text.text[: start + len(words) - 1].lower():
         return ""
     line = text.text[max(start - 120, 0) : start].rpartition("\n")[2]
     return " ".join(line.split()[-4:])

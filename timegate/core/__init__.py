@@ -23,7 +23,13 @@ from timegate.observability.tracing import Trace
 from timegate.parts.composite import CompositeMemento, PartLimits
 from timegate.resolution.coalescing import AnswerMemory, Containment
 from timegate.resolution.context import RequestContext
-from timegate.resolution.model import Deadlines, Preferences, ReadsCopies, Resolves
+from timegate.resolution.model import (
+    Deadlines,
+    DiffsCopies,
+    Preferences,
+    ReadsCopies,
+    Resolves,
+)
 from timegate.resolution.neighbours import Neighbours
 from timegate.resolution.selection import Selections
 from timegate.routing.planner import Planner
@@ -48,6 +54,10 @@ class FindsParts(Protocol):
         preferences: Preferences | None = None,
         /,
     ) -> CompositeMemento: ...
+
+
+class CopyReader(ReadsCopies, DiffsCopies, Protocol):
+    """Reads and compares the texts of copies."""
 
 
 class LooksForQuotes(Protocol):
@@ -81,7 +91,7 @@ class Core:
     """Earlier answers of archives."""
     neighbours: Neighbours
     parts_of: FindsParts
-    texts: ReadsCopies
+    texts: CopyReader
     quotes: LooksForQuotes
     deadlines: Deadlines
     fetchers: Mapping[str, Fetcher]

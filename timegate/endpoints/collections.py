@@ -24,6 +24,7 @@ from timegate.collections.cdx import CollectionCdx
 from timegate.collections.replay import STAMPED, CollectionReplay
 from timegate.endpoints import PathDescription
 from timegate.endpoints.collection_extents import CollectionExtents, CollectionPages
+from timegate.endpoints.collection_index import CollectionIndex
 from timegate.endpoints.timegate import TimeGateEndpoint
 from timegate.endpoints.timemap import TimeMapEndpoint, timemap_target
 from timegate.pages.rendering import Pages
@@ -159,6 +160,7 @@ class CollectionSite:
         self._replay = CollectionReplay(collection, opened.replayer, answers, base_url)
         shown = shown or CollectionPages(Pages(base_url), Blocklist())
         self._extents = CollectionExtents(opened, registry, answers, base_url, shown)
+        self._index = CollectionIndex(collection, shown.blocklist)
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Answer the part of the path after the id of the collection."""
@@ -169,6 +171,8 @@ class CollectionSite:
             return await self._cdx(request)
         if rest.startswith("timemap/"):
             return await self._listed(request.below("timemap/"))
+        if self._index.owns(rest):
+            return await self._index(request)
         if self._extents.owns(rest):
             return await self._extents(request)
         return await self._timegate(request.below("timegate/"))
@@ -213,6 +217,7 @@ class CollectionSite:
             "timegate": f"{base}/timegate/{{url}}",
             "timemap": {name: f"{base}/timemap/{name}/{{url}}" for name in FORMATS},
             "cdx": f"{base}/cdx?url={{url}}",
+            "index": f"{base}/index",
             "replay": f"{base}/{{stamp}}/{{url}}",
             "raw": f"{base}/{{stamp}}id_/{{url}}",
             "pwid": f"{base}/pwid?time={{time}}&coverage={{coverage}}&item={{url}}",

@@ -16,6 +16,7 @@ from timegate import endpoints
 from timegate.citations import UrlStatus
 from timegate.citations.forms import FORMS
 from timegate.endpoints import PathDescription
+from timegate.endpoints.diff import DIFF_FORMS
 from timegate.endpoints.memento_formats import MEMGATOR
 from timegate.endpoints.parts import PARTS_FORMS
 from timegate.endpoints.resolve import RESPONSE_FORMS
@@ -118,6 +119,8 @@ _PARAMETERS: Final[Mapping[str, Json]] = {
         "description": "; ".join(f"{name}: {w.description}" for name, w in FORMATS.items()),
         "schema": _one_of(FORMATS),
     },
+    "index-url": {"name": "url", "in": "query", "description": "One page; without it, all."},
+    "after": {"in": "query", "description": "The value of next in the list before it."},
     "changes-format": {"name": "format", "schema": _one_of(CHANGES_FORMATS)},
     "Last-Event-ID": {
         "in": "header",
@@ -175,5 +178,6 @@ _PARAMETERS: Final[Mapping[str, Json]] = {
         "in": "query",
         "schema": _one_of(PARTS_FORMS),
     },
+    "diff-format": {"name": FORMAT_PARAMETER, "in": "query", "schema": _one_of(DIFF_FORMS)},
     **{parameter.name: _preference(parameter) for parameter in PARAMETERS},
 }

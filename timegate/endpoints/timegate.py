@@ -4,6 +4,7 @@ With forward proxying enabled, requests with an absolute URL are answered as Tim
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from archives.diagnostics import Diagnosis, Malformed
@@ -35,6 +36,9 @@ PATHS: Final = {
 }
 LENIENT: Final = "handling=lenient"
 """The preference with which ``Accept-Datetime`` may state a fraction of a second."""
+RAW_VIEWS: Final = ("original-content", "original-links", "raw")
+"""Preferences for the bytes as they were archived (Memento raw proposals; pywb)."""
+REWRITTEN: Final = "rewritten"
 _SECOND: Final = 14
 _SCHEMES: Final = ("http://", "https://")
 
@@ -86,10 +90,32 @@ class TimeGateEndpoint:
             links = self._answers.links(query_for_url(original, None))
             return bad_accept_datetime(complaint, {"Vary": VARY, "Link": links})
         query = query_for_url(original, at, reading.diagnostics)
+        view = preferred_view(request)
+        if view is not None and view != REWRITTEN:
+            # PWID calls the bytes of a single file a part (V-1).
+            query = replace(query, precision="part")
         resolution = await self._answers.resolve(query, preferences, request.context)
         if resolution.lacks_neighbours:
             resolution = await self._neighbours.filled_in(resolution, request.context)
-        return self._answers.negotiated(resolution, applied, vary=VARY)
+        return with_view(self._answers.negotiated(resolution, applied, vary=VARY), view)
+
+
+def preferred_view(request: ClientRequest) -> str | None:
+    """Return the view of a memento that ``Prefer`` names; None if it names none."""
+    prefer = request.header("Prefer")
+    if prefer is None:
+        return None
+    return next((view for view in (*RAW_VIEWS, REWRITTEN) if prefers(prefer, view)), None)
+
+
+def with_view(response: Response, view: str | None) -> Response:
+    """Return *response* with the preference for *view* as applied, if the verdict says so."""
+    content = "content=rewritten" if view == REWRITTEN else "content=raw"
+    if view is None or content not in response.headers.get("Memento-Precision", ""):
+        return response
+    applied = response.headers.get("Preference-Applied")
+    stated = view if applied is None else f"{applied}, {view}"
+    return replace(response, headers={**response.headers, "Preference-Applied": stated})
 
 
 def accept_datetime(request: ClientRequest) -> Moment | None:

@@ -1,6 +1,7 @@
 """Texts of archived copies: their bytes are fetched, and read within bounds."""
 
-from typing import Protocol
+import asyncio
+from typing import TYPE_CHECKING, Final, Protocol
 
 from archives.errors import ArchiveError
 from archives.model import Memento
@@ -10,6 +11,13 @@ from timegate.content.main_text import NotRead, PageText
 from timegate.extract.archived_files import ArchivedFiles
 from timegate.resolution.context import Budget, RequestContext
 from timegate.responses.answer_view import name_of
+
+if TYPE_CHECKING:
+    from timegate.content.text_diff import TextDiff
+
+_LARGEST: Final = 2_000_000
+"""Octets of a copy that is compared."""
+_REQUESTS: Final = 8
 
 
 class ReadsText(Protocol):
@@ -45,3 +53,20 @@ class CopyTexts:
         if isinstance(page, NotRead):
             return UnreadCopy(memento, page.detail or page.reason)
         return CopyText(memento, page, file.octets)
+
+    async def diff(
+        self, first: Memento, second: Memento, context: RequestContext
+    ) -> "TextDiff | UnreadCopy":
+        """Return how the text of *second* differs from that of *first*."""
+        budget = Budget(_REQUESTS, 2 * _LARGEST)
+        texts = []
+        for memento in (first, second):
+            copy = await self.of(memento, context, budget, _LARGEST)
+            if isinstance(copy, UnreadCopy):
+                return copy
+            texts.append(copy.page.text)
+        try:
+            from timegate.content.text_diff import text_diff  # noqa: PLC0415 -- an extra
+        except ImportError:
+            return UnreadCopy(first, "needs: pip install 'timegate-proxy[content]'")
+        return await asyncio.to_thread(text_diff, texts[0], texts[1])

@@ -18,29 +18,46 @@ from archives.model import Memento
 from archives.moment import Moment, whole_second
 from archives.registry import load_known
 from timegate.app import build_core
+from timegate.batch.model import ItemResult
 from timegate.citations import citation, copy_behind
 from timegate.config import BadConfig, Config, check_contact, load_config
+from timegate.content.findings import UnreadCopy
 from timegate.core import Core
 from timegate.identifiers import parse as parse_identifier
+from timegate.library.reading import (
+    MOST_TEXT,
+    Evidence,
+    audited,
+    evidence,
+    quote_over_time,
+    read_copy,
+    references_in,
+)
 from timegate.parts.composite import PartLimits, PartsSummary
 from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import Query, Resolution
 from timegate.resolution.preferences import preferences_from
 from timegate.resolution.query import query_for
 from timegate.responses.parts import part_document, pwids
+from timegate.responses.quotes import copy_json, quote_json, quote_words
 from timegate.responses.report import referred, report
+from timegate.responses.text_diff import row_json
 from timegate.text.times import read_time
 from timegate.timemaps import MergeDeadlines
-from timegate.verdict import header, in_words, verdict
+from timegate.verdict import header, in_words, quoted_location, verdict
 
 __all__ = [
+    "AuditedReference",
     "BadConfig",
     "CaptureList",
+    "CheckedQuote",
     "CitedCopy",
+    "ComparedCopies",
     "Gate",
     "Memento",
     "PageWithParts",
     "ParsedReference",
+    "ReadCopy",
     "ResolvedReference",
     "cite",
     "open_gate",
@@ -51,6 +68,8 @@ __all__ = [
 _BASE_URL: Final = "http://127.0.0.1:1208"
 """Links in reports begin with it where the configuration has no base_url."""
 MOST_CAPTURES: Final = 100_000
+MOST_BISECTED: Final = 20_000
+"""Captures among which those are chosen that are read for a quotation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +95,13 @@ class ResolvedReference:
     not queried or did not answer."""
     report: Mapping[str, object]
     """The report, as the server returns it with ``?as=json``."""
+    standing: str = "unknown"
+    """``seen``; ``absent``: every archive answered, and none has a copy; or ``unknown``."""
+    because: str = ""
+    """The standing in one sentence."""
+    citation: str | None = None
+    """How to cite the copy, as text."""
+    pwid: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +153,74 @@ class CitedCopy:
 
     pwid: str
     duri: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCopy:
+    """The text of a copy, with its verdict and its citation."""
+
+    found: ResolvedReference
+    title: str
+    language: str
+    """ISO 639-1; empty if it is not known."""
+    text: str
+    length: int
+    """Characters of the whole text, of which *text* may be a part."""
+    unread: str
+    """Why the text is not known; empty if it is. It says nothing about the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedQuote:
+    """Whether a copy has a quotation."""
+
+    found: ResolvedReference
+    status: str
+    """``found``, ``near``, ``absent``, ``elsewhere`` or ``not-looked``."""
+    words: str
+    """The status in one sentence."""
+    passage: str | None
+    """The passage as the copy has it."""
+    score: float | None
+    uri: str | None
+    """The address of the passage, with a text directive."""
+    edits: tuple[tuple[str, str], ...]
+    """How the passage differs: what is quoted, and what is written."""
+    copies: tuple[Mapping[str, object], ...]
+    """The copies that were looked at: ``uri``, ``datetime``, ``status``, ``reason`` ..."""
+    reason: str | None
+    """Why it is not known, or which copies were not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCopies:
+    """Two copies of a page, compared by their texts."""
+
+    first: ResolvedReference
+    second: ResolvedReference
+    similarity: float | None
+    """0 to 1; None if one of the texts is not known."""
+    changes: tuple[Mapping[str, object], ...]
+    """Lines that differ: ``kind`` (added, removed, changed), ``left``, ``right``."""
+    unread: str
+    """Why they could not be compared; empty if they were."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedReference:
+    """One reference of a bibliography."""
+
+    input: str
+    standing: str
+    """``seen``, ``absent``, ``unknown``; ``unreadable`` if it cannot be read."""
+    because: str
+    as_asked: bool
+    """Whether the copy is as the reference asks: time, archive and URL."""
+    uri: str | None
+    citation: str | None
+    pwid: str | None
+    quote: Mapping[str, object] | None
+    """Whether the copy has the quotation of the reference, as in reports."""
 
 
 class Gate:
@@ -199,6 +293,121 @@ class Gate:
             unread=found.unread,
         )
 
+    async def read(
+        self,
+        reference: str,
+        *,
+        at: str | datetime | None = None,
+        main: bool = True,
+        start: int = 0,
+        most: int = MOST_TEXT,
+    ) -> ReadCopy:
+        """Return the text of the copy of *reference*, at most *most* characters from *start*.
+
+        *main* leaves out navigation, advertisements and footers. Raises ValueError if
+        *reference* cannot be read.
+        """
+        resolution = await self._delivered(reference, at)
+        found = self._resolved(resolution)
+        memento = resolution.memento
+        if memento is None:
+            return ReadCopy(found, "", "", "", 0, found.because)
+        copy = await read_copy(
+            self._core, memento, main=main, start=max(start, 0), most=max(most, 0)
+        )
+        return ReadCopy(found, copy.title, copy.language, copy.text, copy.length, copy.unread)
+
+    async def check_quote(
+        self,
+        reference: str,
+        quote: str,
+        *,
+        at: str | datetime | None = None,
+        bisect: bool = False,
+    ) -> CheckedQuote:
+        """Return whether the copy of *reference* has *quote*: a text, or ``#:~:text=...``.
+
+        With *bisect*, further copies are read to learn when the page had it. Raises ValueError
+        if *reference* or *quote* cannot be read.
+        """
+        preferences, _ = preferences_from({"verify": "head", "quote": quote}, None, None)
+        query = self._query(reference, at)
+        resolution = await self._core.resolver.resolve(query, preferences, UNLIMITED)
+        memento = resolution.memento
+        if bisect and memento is not None and preferences.quote is not None:
+            listed = await self.timemap(memento.original, limit=MOST_BISECTED)
+            history = await quote_over_time(
+                self._core, preferences.quote, memento, listed.captures
+            )
+            resolution = replace(resolution, quote=history)
+        return self._checked(resolution)
+
+    def _checked(self, resolution: Resolution) -> CheckedQuote:
+        found, seen = self._resolved(resolution), resolution.quote
+        if seen is None:
+            words = f"it is not known whether a copy has it ({found.because})"
+            return CheckedQuote(
+                found, "not-looked", words, None, None, None, (), (), found.because
+            )
+        members = quote_json(seen, quoted_location(resolution, self._core.registry))
+        holder = seen.holder
+        return CheckedQuote(
+            found,
+            seen.status,
+            quote_words(seen, self._core.registry),
+            None if holder is None else holder.passage,
+            None if holder is None else holder.score,
+            None if members["memento"] is None else str(members["memento"]),
+            () if holder is None else tuple((e.quoted, e.written) for e in holder.edits),
+            tuple(copy_json(copy) for copy in seen.copies),
+            seen.why or None,
+        )
+
+    async def compare(
+        self, reference: str, other: str, *, at: str | datetime | None = None
+    ) -> ComparedCopies:
+        """Return how the copy of *reference* differs from *other*: a time, or a reference.
+
+        Raises ValueError if one of them cannot be read.
+        """
+        resolution = await self._delivered(reference, at)
+        try:
+            moment = read_time(other)
+        except ValueError:
+            second = await self._delivered(other, at)
+        else:
+            page = resolution.memento.original if resolution.memento else reference
+            second = await self._delivered(page, str(moment))
+        first, last = self._resolved(resolution), self._resolved(second)
+        if resolution.memento is None or second.memento is None:
+            why = first.because if resolution.memento is None else last.because
+            return ComparedCopies(first, last, None, (), why)
+        compared = await self._core.texts.diff(resolution.memento, second.memento, UNLIMITED)
+        if isinstance(compared, UnreadCopy):
+            why = f"the copy of {compared.memento.captured} was not read: {compared.why}"
+            return ComparedCopies(first, last, None, (), why)
+        changes = tuple(row_json(row) for row in compared.rows if row.kind != "same")
+        return ComparedCopies(first, last, compared.similarity, changes, "")
+
+    async def audit(
+        self, bibliography: str, *, at: str | None = None, wait: float = 10.0
+    ) -> tuple[AuditedReference, ...]:
+        """Resolve every reference of *bibliography*: BibTeX, RIS, CSV, JSON or any text.
+
+        No reference is absent because an archive did not answer: it is unknown then. *at* is
+        the time for references without one, *wait* the seconds for each. Raises ValueError if
+        there is no reference, or too many.
+        """
+        preferences, _ = preferences_from({"verify": "head", "wait": f"{wait:g}"}, None, None)
+        items = await asyncio.to_thread(references_in, bibliography, self._core, at)
+        results = await audited(self._core, items, preferences)
+        return tuple(_audited(result, known) for result, known in results)
+
+    async def _delivered(self, reference: str, at: str | datetime | None) -> Resolution:
+        preferences, _ = preferences_from({"verify": "head"}, None, None)
+        query = self._query(reference, at)
+        return await self._core.resolver.resolve(query, preferences, UNLIMITED)
+
     async def timemap(self, reference: str, *, limit: int = MOST_CAPTURES) -> CaptureList:
         """Return all captures of *reference* that the archives list, at most *limit*.
 
@@ -231,6 +440,7 @@ class Gate:
         judged = verdict(resolution, core.registry)
         memento = resolution.memento
         unchecked = referred(resolution, core.registry)
+        known = evidence(resolution, judged, core)
         return ResolvedReference(
             uri=None if memento is None else memento.uri,
             captured=None if memento is None else _datetime(memento.stamp),
@@ -241,6 +451,10 @@ class Gate:
             unanswered=resolution.failed,
             referral=None if unchecked is None else unchecked.uri,
             report=report(resolution, judged, core.registry, core.base_url),
+            standing=known.standing,
+            because=known.because,
+            citation=known.citation,
+            pwid=known.pwid,
         )
 
 
@@ -309,6 +523,21 @@ def cite(link: str) -> CitedCopy:
         raise ValueError("the archive has no id for PWIDs")
     found = citation(copy.original, copy.captured, copy.archive_id, raw=copy.raw)
     return CitedCopy(str(found.pwid), str(found.duri))
+
+
+def _audited(result: ItemResult, known: Evidence | None) -> AuditedReference:
+    quote = (result.report or {}).get("quote")
+    uri = (result.memento or {}).get("uri")
+    return AuditedReference(
+        result.item.text,
+        "unreadable" if known is None else known.standing,
+        result.why if known is None else known.because,
+        result.code == 0,
+        uri if isinstance(uri, str) else None,
+        None if known is None else known.citation,
+        None if known is None else known.pwid,
+        quote if isinstance(quote, dict) else None,
+    )
 
 
 def _settings(

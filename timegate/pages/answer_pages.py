@@ -43,11 +43,14 @@ class AnswerPages:
     ) -> Response:
         """Redirect to a copy that is what was requested; otherwise show how it differs.
 
-        With *always*, a copy is shown on the page in any case.
+        So is one without the quotation that was asked for. With *always*, a copy is shown on
+        the page in any case.
         """
         judged = verdict(resolution, self._registry)
         graded = grade(judged, resolution.preferences.status)
-        good = graded.redirects and not always
+        quote = resolution.quote
+        is_quoted = quote is None or quote.status == "found"
+        good = graded.redirects and is_quoted and not always
         if good or resolution.memento is None or not satisfies(resolution, judged):
             return self._answers.redirect(resolution, applied, vary=vary)
         headers = self._answers.headers(resolution, judged, applied, vary) | HEADERS

@@ -166,13 +166,15 @@ class ArchiveChecks:
         return await asyncio.to_thread(self._view, entry)
 
     def _view(self, entry: ArchiveEntry) -> CheckView:
+        # A check that is over by now has its result in the history that is read after this.
+        running = self._lock.holder()
         trouble = self._errors.get(entry.id, "")
         try:
             records = self._history.read().get(entry.id, ())
         except (BadHistory, OSError) as error:
             records, trouble = (), f"the history cannot be read: {error}"
         token = self._token(entry.id) if self._may_run(entry) else None
-        return check_view(records, self._lock.holder(), trouble, token)
+        return check_view(records, running, trouble, token)
 
     def _may_run(self, entry: ArchiveEntry) -> bool:
         return self._run is not None and entry.use and entry.timegate is not None

@@ -110,6 +110,11 @@ def linkable(uri: object) -> str | None:
     return header_safe(uri) if isinstance(uri, str) and uri.startswith(WEB) else None
 
 
+def digits(stamp: str) -> str:
+    """Return the digits of a time, to the second: ``20160122112029``."""
+    return "".join(c for c in stamp if c.isdigit())[:14]
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -120,7 +125,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters |= {"linkable": linkable, "sentence": sentence}
+    environment.filters |= {"linkable": linkable, "sentence": sentence, "digits": digits}
     return environment
 
 

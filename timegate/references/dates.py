@@ -266,6 +266,7 @@ _LEADS: Final = frozenset(
 """Words that may stand before an access word."""
 _WEEKDAYS: Final = frozenset(DATE_WORDS["weekdays"]["words"].split())
 _NEXT_WORD: Final = compiled(r"[^\S\n]([^\W\d_A-Z]{2,20})\b(?!://)")
+_AGAIN: Final = compiled(r"(?<!\w)re-$", re.IGNORECASE)
 _TOKENS: Final = compiled(r"\n|\w++|[^\w\s]")
 _CLOCK: Final = compiled(
     r"[0-9]{1,2}[:.h][0-9]{2}(?::[0-9]{2})?(?:\s?[ap]\.?m\b\.?)?", re.IGNORECASE
@@ -346,12 +347,12 @@ def access_word(text: str) -> bool:
 
 
 def mark_before(
-    text: str, *, year: bool = False, cut: bool = False, after: str = ""
+    text: str, *, year: bool = False, cut: bool = False, after: str = "", far: bool = False
 ) -> DateBasis | None:
     """Return what the last words of *text* say of a date that follows; None if nothing.
 
     *year*: the date is a year alone. *cut*: *text* begins inside a sentence. *after*: what
-    follows the date.
+    follows the date. *far*: the link is not near it, so that a weak word says nothing.
     """
     if not year and _MLA.search(text[-_LONGEST_GAP:]):
         return "accessed"
@@ -362,7 +363,7 @@ def mark_before(
     is_weak = phrase in _WEAK
     if len(text) - end > _LONGEST_GAP or not _connects(text[end:], weak=is_weak):
         return None
-    if (year and is_weak) or ((year or is_weak) and _goes_on(after)):
+    if (is_weak and (year or far)) or ((year or is_weak) and _goes_on(after)):
         return None
     basis = _BASIS_OF[phrase]
     if basis == "published" or _EASTERN.search(phrase):
@@ -403,7 +404,8 @@ def _is_led(text: str, *, weak: bool) -> bool:
     beginning of a note, or right after the link.
     """
     if text[-1:] == "-" and text[-2:-1].isalpha():
-        return False
+        # "fact-checked", but not "re-accessed".
+        return _AGAIN.search(text) is not None
     allowed = _BETWEEN if weak else _LEADS
     tokens = _TOKENS.findall(text[-_LONGEST_LEAD:])
     while tokens and tokens[-1].isalpha():
@@ -415,8 +417,11 @@ def _is_led(text: str, *, weak: bool) -> bool:
 
 def _connects(gap: str, *, weak: bool) -> bool:
     """Whether nothing but articles, prepositions, a weekday and a time of day is in *gap*."""
+    if gap[:1] == "-" and gap[1:2].isalpha():
+        # "Checked-in".
+        return False
     rest = _CLOCK.sub("", gap)
-    if any(map(str.isdigit, rest)) or (weak and "," in rest):
+    if any(map(str.isdigit, rest)) or (weak and "," in rest) or "\u3002" in rest:
         return False
     words = (word.lower() for word in _WORDS.findall(rest) if word[0].isalpha())
     return all(word in _BETWEEN or word in _WEEKDAYS for word in words)

@@ -17,6 +17,7 @@ _NAMES: Final = ("pwid", "identifier", "url", "uri", "link", "href", "id")
 _DATES: Final = ("dates", "date", "datetime", "timestamp", "accessed")
 _PUBLISHED: Final = "issued"
 _ALSO: Final = "also"
+_QUOTES: Final = ("quote", "quotation")
 _UNCLEAR: Final = "No name of a field or column says when the page was seen"
 _EXPECTED: Final = "expected a list of URLs, or of objects with url and date"
 
@@ -59,6 +60,7 @@ def item_of(position: int, value: object) -> Item:
         references or (text,),
         dates,
         also=tuple(_strings(also if isinstance(also, list) else [also])),
+        quote=next(_strings([members.get(name) for name in _QUOTES]), ""),
         said=_UNCLEAR if unknown else "",
         doubt=bool(unknown),
     )
@@ -285,6 +287,7 @@ def _items(
     doubt = several or bool(days and not dates and not is_alone)
     dates = dates or ([] if several else days)
     also = [column for column, name in enumerate(headings) if name == _ALSO]
+    quotes = [column for column, name in enumerate(headings) if name in _QUOTES]
     valid = headings.index("valid") if {"valid", "parentname"} <= {*headings} else None
     position = 0
     for row in chain(body, rows):
@@ -299,6 +302,7 @@ def _items(
                 also=tuple(url for column in also for url in _cell(row, column).split()),
                 said=_UNCLEAR if doubt else "",
                 doubt=doubt,
+                quote=next(filter(None, (_cell(row, column) for column in quotes)), ""),
             )
             position += 1
 

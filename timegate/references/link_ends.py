@@ -92,7 +92,11 @@ def may_go_on(text: str, start: int, end: int, raw: int) -> bool:
 def _is_cut(text: str, start: int, end: int) -> bool:
     """Whether dots stand for a part of the link, or a part that every link has is missing."""
     written = text[start:end]
-    if text.startswith(("...", "\u2026"), end) or "\u2026" in written or "/.../" in written:
+    if (
+        text.startswith(("...", "[...", "[\u2026", "\u2026"), end)
+        or "\u2026" in written
+        or "/.../" in written
+    ):
         return True
     if text.startswith("<", end) and "(sici)" in written.lower():
         return True  # Such a DOI has angle brackets in it.

@@ -53,6 +53,7 @@ _DATE_CELL: Final = compiled(
 _ENTITY_END: Final = compiled(r"&(?:gt|lt|quot|nbsp|#39|#34|#60|#62|rdquo|ldquo);")
 _FOOTNOTE: Final = compiled(r"\[\^?[0-9a-z]{1,3}\][.,;]?$")
 _LONGEST_NOTE: Final = 8
+_DEFANGED_PART: Final = compiled(r"\[(?:\.|:|dot|://)\]", re.IGNORECASE)
 _BRACKETS: Final = compiled(r"[\[\]]")
 _CLOSING: Final = {")": "(", "]": "[", "}": "{", ">": "<"}
 _AFTER: Final = frozenset(".,;:!?'\"\u2019\u2018…·*_~")
@@ -249,12 +250,19 @@ def _link(text: str, span: TextSpan) -> TextLink | None:
 
 
 def _bracket(text: str, start: int, end: int) -> int:
-    """Return where a link ends at a closing bracket that it does not open."""
-    opened = 0
+    """Return where a link ends at a bracket that is not its own.
+
+    It opens brackets only in its query, around an IPv6 address, and in ``[.]``.
+    """
+    opened, query = 0, text.find("?", start, end)
     for bracket in _BRACKETS.finditer(text, start, end):
+        at = bracket.start()
+        is_own = text[at - 1] in "/@" or -1 < query < at or _DEFANGED_PART.match(text, at)
+        if bracket[0] == "[" and (not is_own or text.find("]", at, end) < 0):
+            return at
         opened += 1 if bracket[0] == "[" else -1
         if opened < 0:
-            return bracket.start()
+            return at
     return end
 
 

@@ -34,12 +34,16 @@ class Item(NamedTuple):
     """How it was read: which date is used and why, and which are not."""
     doubt: bool = False
     """Whether another date may be meant, so that no copy is certainly as asked."""
+    quote: str = ""
+    """A quotation of the page, to be looked for in the copy."""
 
     @property
     def key(self) -> int:
         """Return a 64-bit hash of the item and its position in the list."""
-        members = [self.position, self.text, self.references, self.dates]
-        content = json.dumps([*members, self.also] if self.also else members)
+        members: list[object] = [self.position, self.text, self.references, self.dates]
+        members += [[*self.also]] if self.also else []
+        members += [{"quote": self.quote}] if self.quote else []
+        content = json.dumps(members)
         return int.from_bytes(blake2b(content.encode(), digest_size=8).digest())
 
 
@@ -223,10 +227,12 @@ def place_of(found: FoundReference, notation: Notation = "plain") -> ReferencePl
     return ReferencePlace(item, link, notation=notation, where=found.span)
 
 
-def masked(text: str, spans: Iterable[TextSpan]) -> str:
-    """Return *text* with blanks in place of *spans*, so that positions stay."""
+def masked(text: str, spans: Iterable[TextSpan], sign: str = " ") -> str:
+    """Return *text* with blanks, or *sign*, in place of *spans*, so that positions stay."""
     pieces, at = [], 0
     for start, end in spans:
-        pieces += [text[at:start], " " * (end - start)]
+        if end <= at:
+            continue
+        pieces += [text[at:start], sign * (end - max(start, at))]
         at = end
     return "".join([*pieces, text[at:]])

@@ -24,7 +24,7 @@ from timegate.references.dates import (
     unread_date,
 )
 from timegate.references.links import TextLink, find_hosts, find_links, meant
-from timegate.references.model import FoundReference, TextSpan
+from timegate.references.model import FoundReference, TextSpan, masked
 from timegate.references.places import LinkPlace, merged_places, read_place
 from timegate.text.written_dates import WrittenDate, find_dates, other_dates
 
@@ -78,8 +78,10 @@ _GOES_ON: Final = compiled(r"\s[^\W\d_A-Z]{2,20}\s")
 """A word in small letters, as in "the fire (3 May 1990) destroyed"."""
 _AT: Final = compiled(r"\b(?:on|at|as of|am|vom|le|du|el|del|il|em|op|den)\s$", re.IGNORECASE)
 _VERB: Final = compiled(
-    r",?\s(?:is|was|are|were|has|had|have|will|can|ist|war|wurde|wird|hat|est|était|fut|a|es|era|fue"
+    r"\s(?:is|was|are|were|has|had|have|will|can|ist|war|wurde|wird|hat|est|était|fut|a|es|era|fue"
     r"|è|foi|é|werd|blev|är|var|er)\s"
+    r"|,\s(?!(?:from|at|on|available|via|in|by|and|url|unter|von|auf|aus|sur|à|de|en|desde|da|em|van"
+    r"|op|fra|på|från|z|na|web|http|source|see|or|und|et|y|e)\b|https?:|www)[a-zß-ÿ]{2,20}\s"
 )
 """After a date before the link: it is part of what a sentence says."""
 _WEEKDAY: Final = compiled(
@@ -94,6 +96,8 @@ _AND_ALSO: Final = compiled(
     r"(?:\son)?)\s{1,2}",
     re.IGNORECASE,
 )
+_HIDDEN: Final = "\ufffc"
+"""In place of the characters of a link."""
 _MOST_DATES: Final = 20
 """Dates without a clear meaning that are kept for one reference."""
 
@@ -210,10 +214,12 @@ def _assigned(
         return assigned
     starts = [span.start for span in spans]
     near = [*_near(spans, len(text))]
-    dates = [*_outside(_within(text, near, find_dates), links)]
+    # "/page12 March 2014" is no day.
+    shown = masked(text, links, _HIDDEN)
+    dates = [*_outside(_within(shown, near, find_dates), links)]
     others = [
         date
-        for date in _outside(_within(text, near, other_dates), links)
+        for date in _outside(_within(shown, near, other_dates), links)
         if not _taken(date, dates)
     ]
     # Fourteen digits that are a time are nothing else.
@@ -359,7 +365,9 @@ def _basis(
         # Between a link and the archive link of the same page.
         span = span._replace(end=min(span.first, date.start), last=span.start)
     begin = max(floor.end, date.start - _REACH, span.end if span.end <= date.start else 0)
-    marked = _marked(text, date, begin, is_cut=floor.cuts and begin == floor.end > 0)
+    is_far = date.end <= span.start and not _is_near(text[date.end : span.start])
+    is_cut = floor.cuts and begin == floor.end > 0
+    marked = _marked(text, date, begin, is_cut=is_cut, is_far=is_far)
     is_told = date.end <= span.start and _VERB.match(text, date.end) is not None
     if marked is not None and not is_told:
         return marked
@@ -385,14 +393,20 @@ def _basis_of_place(text: str, span: _Extent, date: WrittenDate) -> DateBasis | 
     return None
 
 
-def _marked(text: str, date: WrittenDate, begin: int, *, is_cut: bool) -> DateBasis | None:
+def _is_near(gap: str) -> bool:
+    """Whether *gap*, between a date and a link, is the end of a note or connects them."""
+    return gap[:1] in (")", "]") or _CONNECTED.fullmatch(gap) is not None
+
+
+def _marked(
+    text: str, date: WrittenDate, begin: int, *, is_cut: bool, is_far: bool
+) -> DateBasis | None:
     """Return what the words around *date* say of it; those before it are from *begin* on."""
     is_year = date.moment is not None and len(date.moment.digits) == 4
     before = text[begin : date.start]
     after = text[date.end : date.end + 24]
-    return mark_before(before, year=is_year, cut=is_cut, after=after) or mark_after(
-        after, before
-    )
+    marked = mark_before(before, year=is_year, cut=is_cut, after=after, far=is_far)
+    return marked or mark_after(after, before)
 
 
 def _is_in_brackets(text: str, span: _Extent, date: WrittenDate) -> bool:

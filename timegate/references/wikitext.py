@@ -136,6 +136,19 @@ _URL_TEMPLATE: Final = compiled(
     r"\{\{\s{0,4}url\s{0,4}\|\s{0,4}([^\s|{}]++)[^{}]{0,200}\}\}", re.IGNORECASE
 )
 _TITLES: Final = ("title", "titel", "titre", "título", "titulo", "titolo", "заглавие")
+_QUOTES: Final = (
+    "quote",
+    "zitat",
+    "citat",
+    "cita",
+    "citazione",
+    "quotation",
+    "sitat",
+    "citaat",
+)
+_MARKUP: Final = compiled(
+    r"\[\[(?:[^\[\]|]{0,200}\|)?([^\[\]|]{1,500})\]\]|'{2,5}|<[^<>]{1,200}>"
+)
 _DEAD: Final = {
     *(("url-status", "dead"), ("url-status", "usurped"), ("dead-url", "yes")),
     *(("deadurl", "yes"), ("offline", "1"), ("offline", "ja")),
@@ -205,6 +218,7 @@ def cited_by(template: Template, *, living: bool = False) -> Found | None:
     trouble = unreadable(references[0])
     place = cited(references, tuple(_dates(template)), trouble)
     place = place._replace(
+        item=place.item._replace(quote=_quoted(template.value(*_QUOTES))),
         where=(url_field or link or template.fields["doi"]).span,
         title=template.value(*_TITLES),
         url_status="dead" if _is_dead(template) else template.value("url-status"),
@@ -216,6 +230,11 @@ def cited_by(template: Template, *, living: bool = False) -> Found | None:
     if not _is_dead(template):
         return end, place
     return end, _missing(template.name, place, TextSpan(end, end), date)
+
+
+def _quoted(value: str) -> str:
+    """Return a quotation without markup; empty if it contains a template."""
+    return "" if "{{" in value else _MARKUP.sub(lambda found: found[1] or "", value).strip()
 
 
 def _address(value: str) -> str:

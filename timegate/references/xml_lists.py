@@ -14,10 +14,15 @@ from timegate.references.model import TextSpan
 
 _TAG: Final = compiled(r"<!--|<!\[CDATA\[|\]\]>|<[!?/]?[A-Za-z_][^<>]{0,8000}>")
 _ATTRIBUTE: Final = compiled(
-    r"\s(?:[\w.-]{1,40}:)?(?:href|src|url|uri|pwid|target|identifier|ref|id)\s{0,9}=\s{0,9}"
+    r"\s(?:[\w.-]{1,40}:)?(?:href|src|(?:xml|html)?url|uri|pwid|target|identifier|ref|id)\s{0,9}=\s{0,9}"
     r"(?:\"([^\"<>]{1,8192}+)\"|'([^'<>]{1,8192}+)')",
     re.IGNORECASE,
 )
+_ACCESSED: Final = compiled(
+    r"\s\w{0,20}access(?:ed|date)\s{0,4}=\s{0,4}[\"']([0-9][0-9T:.Z+-]{3,30})[\"']",
+    re.IGNORECASE,
+)
+"""An attribute with a date of access, as in MODS; it is not shorter than "accessed" and it."""
 # Elements of HTML with which a piece of a page may begin.
 _PIECE: Final = compiled(
     r"<(?:a|abbr|article|b|blockquote|cite|dd|div|dl|dt|em|figure|footer|h[1-6]|header|i|iframe|img"
@@ -42,7 +47,9 @@ def without_tags(text: str) -> str:
             closing = text.find("-->", end)
             end = len(text) if closing < 0 else closing + 3
         # A line break keeps the text of neighbouring elements apart.
-        pieces += [text[at : tag.start()], "\n".ljust(end - tag.start())]
+        date = _ACCESSED.search(tag[0])
+        shown = f"\naccessed {date[1]}" if date else "\n"
+        pieces += [text[at : tag.start()], shown.ljust(end - tag.start())]
         at = end
     return "".join([*pieces, text[at:]])
 

@@ -339,6 +339,8 @@ class RequestContext:
     """Counts the time of the current question in our own queue; None to count nothing."""
     answered: Callable[[str], None] | None = None
     """Called with the archive whenever a request that was sent has ended."""
+    passed: str = ""
+    """The servers that the request has passed before this one, as in ``CDN-Loop``."""
 
     def of_question(self, queue_time: QueueTime) -> "RequestContext":
         """Return the context of one question to an archive.
@@ -357,6 +359,7 @@ class RequestContext:
             None,
             queue_time,
             self.answered,
+            self.passed,
         )
 
 

@@ -15,6 +15,7 @@ from timegate.parts.composite import PartsSummary
 from timegate.resolution.context import Budget, RequestContext
 
 if TYPE_CHECKING:
+    from timegate.content.text_diff import TextDiff
     from timegate.resolution.settled import Steady
 
 Syntax = Literal["strict", "legacy", "repaired"]
@@ -310,3 +311,13 @@ class ReadsCopies(Protocol):
     async def of(
         self, memento: Memento, context: RequestContext, budget: Budget, most: int
     ) -> CopyText | UnreadCopy: ...
+
+
+class DiffsCopies(Protocol):
+    """Compares the texts of copies. Failures of archives never raise."""
+
+    async def diff(
+        self, first: Memento, second: Memento, context: RequestContext
+    ) -> "TextDiff | UnreadCopy":
+        """Return how the text of *second* differs from that of *first*."""
+        ...

@@ -21,7 +21,7 @@ from timegate.resolution.preferences import parameters_of
 from timegate.responses.problems import failure, printable
 from timegate.responses.quotes import quote_words
 from timegate.responses.referral import Referral
-from timegate.responses.report import referred
+from timegate.responses.report import known_mementos, referred
 from timegate.text import MONTH_NAMES
 from timegate.verdict import Verdict, header_safe, in_words, quoted_location
 from timegate.verdict.words import Point, Tone, duration, explained, grade
@@ -113,6 +113,8 @@ class AnswerView:
     """What the reference says of the page, for citations."""
     captures: str = ""
     """The path of the list of all captures, at the year of the copy."""
+    compared: tuple[CopyView, ...] = ()
+    """The copies before and after this one, with which it may be compared."""
     quote: "QuoteView | None" = None
     """The quotation that was looked for."""
     is_offline: bool = False
@@ -165,6 +167,7 @@ def answer_view(
         end="" if query.at is None else query.at.end,
         identifier=query.identifier or _dated(query),
         referral=unchecked,
+        compared=tuple(_beside(resolution, registry)),
         quote=_quote(resolution, registry),
         parameters=urlencode(parameters_of(resolution.preferences)),
         look=_look(resolution),
@@ -286,6 +289,18 @@ def _chosen(resolution: Resolution, registry: Registry) -> CopyView | None:
         return None
     chosen = copy_view(memento, resolution.query.at, registry)
     return chosen._replace(uri=quoted_location(resolution, registry) or memento.uri)
+
+
+def _beside(resolution: Resolution, registry: Registry) -> Iterator[CopyView]:
+    """Yield the nearest copies that archives named before and after the one that was found."""
+    chosen = resolution.memento
+    if chosen is None or resolution.extent is not None:
+        return
+    known = [*known_mementos(resolution)]
+    before = max((m for m in known if m.stamp[:14] < chosen.stamp[:14]), default=None)
+    after = min((m for m in known if m.stamp[:14] > chosen.stamp[:14]), default=None)
+    for memento in filter(None, (before, after)):
+        yield copy_view(memento, resolution.query.at, registry)
 
 
 def _others(resolution: Resolution, registry: Registry) -> Iterator[CopyView]:

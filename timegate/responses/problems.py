@@ -36,6 +36,7 @@ _TITLES: Final = {
     "upstream-incomplete": "Not every archive answered",
     "no-network": "This server seems to have no network",
     "unjudged": "The filter cannot judge the captures",
+    "loop": "The request has come back to this server",
     "no-index": "Not every archive lists captures of many URLs",
     "not-cached": "The answer is not in the cache",
     "method": "The method is not allowed here",

@@ -22,7 +22,7 @@ def quote_json(finding: QuoteFinding, uri: str | None = None) -> Json:
         "asked": finding.wanted.text,
         "edits": [] if holder is None else [*_edits(holder.edits)],
         "reason": masked(finding.why) or None,
-        "copies": [_copy(copy) for copy in finding.copies],
+        "copies": [copy_json(copy) for copy in finding.copies],
     }
 
 
@@ -30,7 +30,8 @@ def _address(finding: QuoteFinding, holder: LookedAt, uri: str | None) -> str:
     return holder.address(uri or "") if holder is finding.copies[0] else holder.address()
 
 
-def _copy(copy: LookedAt) -> Json:
+def copy_json(copy: LookedAt) -> Json:
+    """Return one copy that was looked at, for JSON."""
     memento = copy.memento
     return {
         "uri": memento.uri,

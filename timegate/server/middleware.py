@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from timegate.access.loops import FIELD, BadLoopField, Loop, checked, name_of
 from timegate.observability.logs import Access
 from timegate.observability.tracing import Trace
 from timegate.resolution.context import Places, RequestContext, TimeBudget
@@ -78,6 +79,7 @@ class Incoming:
         "blocked",
         "body",
         "hidden",
+        "passed",
         "places",
         "quota",
         "redis_time",
@@ -94,6 +96,7 @@ class Incoming:
         self.redis_time: TimeBudget | None = None
         self.blocked: list[str] | None = None
         self.places: Places | None = None
+        self.passed = ""
         self._limits = limits
         self._client: Client | None = None
 
@@ -106,6 +109,7 @@ class Incoming:
             redis_time=self.redis_time,
             blocked=self.blocked,
             places=self.places,
+            passed=self.passed,
         )
 
     @property
@@ -180,6 +184,7 @@ class Dispatch:
             replay_url,
             problem_page,
             uses_redis=uses_redis,
+            base_url=base_url,
         )
         self._handle = chained(layers, partial(handled, routes))
 
@@ -237,12 +242,14 @@ def middleware(  # noqa: PLR0913, PLR0917 -- the parts of the layers
     problem_page: ProblemPage | None,
     *,
     uses_redis: bool,
+    base_url: str = "",
 ) -> Sequence[Middleware]:
     """Return the layers that every request passes through, the outermost first.
 
     Layers that the configuration does not need are left out.
     """
     layers: list[Middleware | None] = [
+        loops(base_url) if base_url else None,
         restricted_archives(limits) if limits.restrictions else None,
         None if replay_url is None else replay_origin(replay_url),
         response_cache(ResponseCache()),
@@ -270,6 +277,25 @@ def chained(layers: Sequence[Middleware], handler: Next) -> Next:
 
 def _inside(layer: Middleware, call_next: Next) -> Next:
     return lambda incoming: layer(incoming, call_next)
+
+
+def loops(base_url: str) -> Middleware:
+    """Refuse requests that this server has caused itself, by way of another aggregator."""
+    own = name_of(base_url)
+
+    async def refuse(incoming: Incoming, call_next: Next) -> Outgoing:
+        values = incoming.request.headers.getall(FIELD, ())
+        if not values:
+            return await call_next(incoming)
+        try:
+            incoming.passed = checked(", ".join(values), own)
+        except BadLoopField as error:
+            return problem(400, "bad-parameter", f"{FIELD} cannot be read: {error}")
+        except Loop as error:
+            return problem(508, "loop", str(error))
+        return await call_next(incoming)
+
+    return refuse
 
 
 def restricted_archives(limits: ClientLimits) -> Middleware:

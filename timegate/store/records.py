@@ -134,14 +134,15 @@ def _fields(revision: Revision) -> list[tuple[str, str]]:
 
 def _about(revision: Revision, stamp: str, received: str) -> Mapping[str, str]:
     """Return what the metadata record of a revision states."""
+    # ASCII JSON has no line breaks, whatever an archive or a reference contains.
+    members = {name: json.dumps(value) for name, value in revision.about.items()}
     if revision.asserted is not None:
         return {
             "time-basis": "asserted",
             "asserted": str(Moment(stamp)),
+            **members,
             "received": str(Moment(received)),
         }
-    # ASCII JSON has no line breaks, whatever an archive or a reference contains.
-    members = {name: json.dumps(value) for name, value in revision.about.items()}
     return {"time-basis": "captured", **members, "received": str(Moment(received))}
 
 

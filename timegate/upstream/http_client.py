@@ -19,7 +19,7 @@ from functools import lru_cache
 from types import TracebackType
 from typing import Final
 
-from archives.errors import ArchiveError, Misbehaved, Queued, Refused, Unreachable
+from archives.errors import ArchiveError, Misbehaved, Queued, Refused, Resting, Unreachable
 from archives.source import Purpose, Request
 from timegate.config.secrets import Secret
 from timegate.upstream.connection_pool import Connections, ForbiddenAddress
@@ -170,10 +170,13 @@ def _read_date(text: str) -> datetime | None:
 
 
 _REFUSALS: Final = (403, 429, 503)
+_LOOP: Final = 508
+"""RFC 5842 7.2, for a request that an aggregator finds to be its own."""
 _FORWARDED: Final = {
     "accept": "Accept",
     "accept-datetime": "Accept-Datetime",
     "accept-encoding": "Accept-Encoding",
+    "cdn-loop": "CDN-Loop",
     "access-control-request-headers": "Access-Control-Request-Headers",
     "access-control-request-method": "Access-Control-Request-Method",
     "if-modified-since": "If-Modified-Since",
@@ -295,6 +298,11 @@ class HttpFetcher:
         except FOREIGN as error:
             raise explained(self._archive, request.url, error) from error
         reply = HttpReply(self._archive, request, connection, response)
+        if reply.status == _LOOP and "memento-datetime" not in reply.headers:
+            self.end(connection)
+            # It says nothing about the archive: another request may succeed at once.
+            why = "refuses the request, because it has come back to it (508, a loop)"
+            raise Resting(self._archive, request.url, why, 1.0)
         if reply.status in _REFUSALS and "memento-datetime" not in reply.headers:
             self.end(connection)
             wait = seconds_to_wait(reply.status, reply.headers)

@@ -26,6 +26,7 @@ from archives.errors import Resting
 from archives.model import ArchiveEntry, Limits
 from archives.registry import endpoints
 from archives.source import Adapter, AdapterSource, Fetcher, Reply, Request, Source
+from timegate.access.loops import FIELD, with_own
 from timegate.config.secrets import Secret
 from timegate.resolution.context import UNLIMITED, RequestContext, counted, placed
 from timegate.upstream.breaker import GIVEN_UP, Breakers, outcome_of, outcome_of_error
@@ -57,6 +58,8 @@ class UpstreamSettings:
     """For archives with certificates of a private authority; None for those of the system."""
     authorizations: Mapping[str, Secret] = field(default_factory=dict)
     """The Authorization field that is sent to an archive, by its id."""
+    loop_name: str = ""
+    """Our name in ``CDN-Loop`` (RFC 8586), which aggregators are sent; empty for none."""
     system_resolver: bool = False
     """Resolve names with the resolver of the operating system (mDNS), not with c-ares."""
 
@@ -123,7 +126,7 @@ class UpstreamState:
 class Guard:
     """The guard of one archive."""
 
-    __slots__ = ("archive", "breakers", "clock", "fetch", "patience", "queue")
+    __slots__ = ("archive", "breakers", "clock", "fetch", "loop_name", "patience", "queue")
 
     def __init__(  # noqa: PLR0913, PLR0917 -- what it passes a request to
         self,
@@ -133,8 +136,13 @@ class Guard:
         queue: RequestQueue,
         patience: float,
         clock: Callable[[], float],
+        loop_name: str = "",
     ) -> None:
-        """*fetch* sends a request, which waits in *queue* at most *patience* seconds."""
+        """*fetch* sends a request, which waits in *queue* at most *patience* seconds.
+
+        *loop_name* is our name in the ``CDN-Loop`` of requests to an aggregator.
+        """
+        self.loop_name = loop_name
         self.fetch = fetch
         self.archive = archive
         self.breakers = breakers
@@ -158,6 +166,9 @@ class GuardedFetcher:
 
     def __call__(self, request: Request) -> AbstractAsyncContextManager[Reply]:
         guard, context = self._guard, self._context
+        if guard.loop_name:
+            passed = with_own(context.passed, guard.loop_name)
+            request = request._replace(headers={**request.headers, FIELD: passed})
         guarded = _GuardedRequest(guard, request, context)
         if context.budget is None:
             return guarded
@@ -313,23 +324,24 @@ async def open_fetchers(
         for entry in entries:
             queue = fetchers.queues[entry.id] = hosts.queue(entry)
             network = around.network(entry) if around.network else hosts.network(entry)
-            stacked = _stack(entry.id, network, queue, breakers, settings, around)
+            stacked = _stack(entry, network, queue, breakers, settings, around)
             fetchers.stacks[entry.id] = stacked
             fetchers[entry.id] = stacked(UNLIMITED)
         yield fetchers
 
 
 def _stack(  # noqa: PLR0913, PLR0917 -- the layers
-    archive: str,
+    entry: ArchiveEntry,
     network: Fetcher,
     queue: RequestQueue,
     breakers: Breakers,
     settings: UpstreamSettings,
     environment: UpstreamEnvironment,
 ) -> Callable[[RequestContext], Fetcher]:
-    """Return the layers that every request to *archive* passes; the only such list."""
-    clock, record = environment.clock, environment.record
-    guard = Guard(network, archive, breakers, queue, settings.patience, clock)
+    """Return the layers that every request to *entry* passes; the only such list."""
+    clock, record, archive = environment.clock, environment.record, entry.id
+    loop_name = settings.loop_name if entry.aggregator else ""
+    guard = Guard(network, archive, breakers, queue, settings.patience, clock, loop_name)
     if record is None:
         return lambda context: placed(guard.within(context), archive, context.places)
 

@@ -93,6 +93,16 @@ def test_captures_are_those_of_cdxj_indexer(name: str, theirs: dict[str, list[Ro
     assert ours[-1][0] == "com,example)/last"
 
 
+@pytest.mark.parametrize("mime", ["text/anvl", "text/plain", "application/json", "text/html"])
+def test_a_note_about_a_page_is_no_capture(mime: str) -> None:
+    note = record(b"via: x\r\n", "metadata", mime=mime)
+    document = record(b"{}", "metadata", "metadata://example.com/a", mime=mime)
+
+    assert [found.url for found in scanned(note + document) if isinstance(found, Capture)] == [
+        "metadata://example.com/a"
+    ]
+
+
 def test_a_capture_has_all_fields_of_an_index_row() -> None:
     octets = gzipped(response("http://www.example.com/A?b=1"))
 

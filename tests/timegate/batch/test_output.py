@@ -6,9 +6,12 @@ import json
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
+import pytest
+
 from tests.timegate.batch.results import FOUND, a_result
 from timegate.batch.html_report import Statistics, as_html
-from timegate.batch.output import COLUMNS, FORMS
+from timegate.batch.model import ItemResult
+from timegate.batch.output import COLUMNS, FORMS, Requirement, meets
 
 CSV, JSONL = FORMS["csv"], FORMS["jsonl"]
 EVIL = "http://a/<script>alert(1)</script>\x1b[0m\"'&"
@@ -36,9 +39,9 @@ def test_every_row_of_the_table_has_the_same_columns() -> None:
     assert rows[0] == list(COLUMNS)
     assert rows[1] == [
         *("http://www.dr.dk/", "substitute", FOUND, "internet-archive"),
-        *("2013-02-04T00:00:00Z", "-5", "urn:pwid:x", "why", ""),
+        *("2013-02-04T00:00:00Z", "-5", "urn:pwid:x", "why", "", "", ""),
     ]
-    assert rows[2] == ["http://www.dr.dk/", "absent", "", "", "", "", "", "why", ""]
+    assert rows[2] == ["http://www.dr.dk/", "absent", "", "", "", "", "", "why", "", "", ""]
 
 
 def test_the_unchecked_link_is_a_column_and_a_link_of_the_report() -> None:
@@ -47,7 +50,7 @@ def test_the_unchecked_link_is_a_column_and_a_link_of_the_report() -> None:
     assert unknown.report is not None
     result = replace(unknown, report={**unknown.report, "referral": {"uri": uri}})
 
-    assert CSV.row(result).endswith(f",why,{uri}\r\n".encode())
+    assert CSV.row(result).endswith(f",why,{uri},,\r\n".encode())
     page = "".join(as_html("x", Statistics(), [result]))
     assert f'<a rel="noreferrer" href="{uri}">unchecked link</a>' in page
 
@@ -122,3 +125,45 @@ def test_a_cell_has_no_control_characters() -> None:
 
 def test_a_formula_behind_a_tab_is_quoted() -> None:
     assert CSV.row(a_result(text="\t=1")).startswith(b"'\\u0009=1,")
+
+
+def content_of(value: str, quote: str = "", page_class: str | None = None) -> ItemResult:
+    """Return a result whose copy was compared, and looked at for a quotation."""
+    result = a_result()
+    compared = {"value": value, **({"class": page_class} if page_class else {})}
+    members = {"comparison": compared, **({"quote": {"status": quote}} if quote else {})}
+    item = result.item._replace(quote="words" if quote else "")
+    return replace(result, item=item, report={**(result.report or {}), **members})
+
+
+def test_content_and_quotation_are_columns_and_in_the_report() -> None:
+    result = content_of("changed", "absent", "parked")
+
+    assert CSV.row(result).endswith(b",changed parked,absent\r\n")
+    statistics = Statistics()
+    statistics.add(result)
+    page = "".join(as_html("x", statistics, [result]))
+    assert "content: changed parked; quotation: absent" in page
+    assert "References by quotation" in page
+
+
+@pytest.mark.parametrize(
+    ("result", "content", "quote"),
+    [
+        (content_of("same-around", "found"), True, True),
+        (content_of("similar-around", "near"), True, False),
+        (content_of("changed", "not-looked"), False, False),
+        (content_of("same-around", "", "parked"), False, True),
+        (content_of("alone"), False, True),
+        (content_of("not-looked"), False, True),
+        (a_result(), False, True),
+    ],
+)
+def test_what_is_not_known_does_not_meet_a_requirement(
+    result: ItemResult, *, content: bool, quote: bool
+) -> None:
+    assert meets(result, ())
+    required: tuple[Requirement, ...] = ("content",)
+    assert meets(result, required) is content
+    required = ("quote",)
+    assert meets(result, required) is quote

@@ -448,3 +448,14 @@ async def test_a_browser_is_led_to_the_page_of_all_captures(target: str, locatio
 
     assert seen.status == 302
     assert seen.headers["Location"] == f"{HERE}{location}"
+
+
+@pytest.mark.parametrize("view", ["original-content", "original-links", "raw"])
+async def test_the_timegate_leads_to_the_bytes_if_they_are_preferred(view: str) -> None:
+    async with serving(*archives()) as site:
+        seen = await site.ask(f"/web/{URL}", ("Prefer", view))
+        plain = await site.ask(f"/web/{URL}", ("Prefer", "rewritten"))
+
+    assert seen.headers["Location"] == RAW
+    assert seen.headers["Preference-Applied"] == view
+    assert plain.headers["Location"] == "http://a/20160122112029/http://example.org/"

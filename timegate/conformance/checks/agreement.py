@@ -178,7 +178,7 @@ def _judge_ordered_links(
 
     def complaint(response: ParsedResponse) -> str | None:
         for link in response.mementos:
-            for name in set(names) & set(link.order):
+            for name in (name for name in names if name in link.order):
                 right = expected_stamp(response, link.uri, name)
                 led = facts.listed_stamp(link.uri)
                 # A target that the TimeMap lacks is reported by another check.

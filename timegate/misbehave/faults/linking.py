@@ -209,7 +209,7 @@ def datetime_drifts(exchange: FaultContext) -> WholeAnswer:
     question = exchange.question
     if at is None or not isinstance(question, ReplayQuestion) or not question.modifier:
         return exchange.correct
-    drifted = at.replace(year=at.year - next(_numbers) % 7)
+    drifted = at.replace(year=at.year - 1 - next(_numbers) % 2)
     return exchange.correct.having("Memento-Datetime", http_date(drifted))
 
 

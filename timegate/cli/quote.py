@@ -1,0 +1,125 @@
+"""``timegate quote``: whether the copy of a reference has a quotation, and when it had it."""
+
+import asyncio
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+import click
+
+from timegate.cli.options import (
+    BASE_URL,
+    archives_option,
+    config_option,
+    configured,
+    contact_option,
+    demo_option,
+    open_core,
+    with_contact,
+)
+from timegate.cli.output import ProgressLine, echo, echo_lines
+from timegate.config import Config
+from timegate.library import CheckedQuote, Gate
+from timegate.text import escaped
+
+_CODES: Final = {"found": 0, "near": 1, "elsewhere": 1, "absent": 3, "not-looked": 4}
+
+
+async def check_quote(  # noqa: PLR0913 -- the options
+    config: Config, quote: str, text: str, at: str | None, *, bisect: bool, as_json: bool
+) -> int:
+    """Print whether the copy of *text* has *quote*; return the exit code."""
+    line = ProgressLine()
+    async with open_core(config, config.base_url or BASE_URL) as core:
+        line.show("reading copies" if bisect else "reading the copy")
+        try:
+            checked = await Gate(core).check_quote(text, quote, at=at, bisect=bisect)
+        except ValueError as error:
+            line.clear()
+            echo(f"{text}: {error}", err=True)
+            return 2
+    line.clear()
+    if as_json:
+        members = asdict(checked)
+        members["found"] = checked.found.report
+        members["standing"] = checked.found.standing
+        echo(json.dumps({"code": _CODES[checked.status], **members}))
+    else:
+        echo_lines(_lines(checked, bisect=bisect))
+    return _CODES[checked.status]
+
+
+def _lines(checked: CheckedQuote, *, bisect: bool) -> list[str]:
+    lines = [f"{checked.status}: {escaped(checked.words)}"]
+    if checked.uri is not None:
+        lines.append(f"  {checked.uri}")
+    if checked.passage is not None and checked.status != "found":
+        lines.append(f"  passage: {escaped(' '.join(checked.passage.split()))}")
+    if bisect or len(checked.copies) > 1:
+        lines.append("  copies that were read, the chosen one first:")
+        lines += [f"    {_copy(copy)}" for copy in checked.copies]
+    if bisect and checked.reason:
+        lines.append(f"  {escaped(checked.reason)}")
+    if bisect:
+        lines.append("  nothing is known of the time between two of them")
+    if checked.found.unanswered:
+        lines.append(f"  no answer from {', '.join(checked.found.unanswered)}")
+    return lines
+
+
+def _copy(copy: object) -> str:
+    members = copy if isinstance(copy, dict) else {}
+    reason = f" ({escaped(str(members['reason']))})" if members["reason"] else ""
+    return f"{members['datetime']} {members['archive']}: {members['status']}{reason}"
+
+
+@click.command("quote")
+@click.argument("quote", metavar="QUOTE")
+@click.argument("identifier", metavar="ID")
+@click.option("--bisect", is_flag=True, help="Read further copies: when did the page have it?")
+@click.option("--at", metavar="TIME", help="Time for an ID that has none, e.g. 2016-01.")
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON.")
+@contact_option
+@config_option
+@archives_option
+@demo_option
+def quote_command(  # noqa: PLR0913 -- one parameter for each option
+    quote: str,
+    identifier: str,
+    *,
+    bisect: bool,
+    at: str | None,
+    as_json: bool,
+    contact: str | None,
+    config: Path | None,
+    archives: Path | None,
+    demo: bool,
+) -> None:
+    r"""Check whether the copy of ID has the text QUOTE.
+
+    The whole text of the copy is read. QUOTE may also be a text directive (#:~:text=...).
+    If the copy lacks it, other copies nearby are read. With --bisect, up to 16 copies are
+    read to learn when the page had it; all of them are listed.
+
+    \b
+    Exit codes:
+      0  the copy has it
+      1  the copy has it nearly, or another copy has it
+      2  invalid identifier, or bad usage
+      3  the text of the copy was read whole, and does not have it
+      4  it is not known
+
+    \b
+    Examples:
+      timegate quote --demo 'Open all year' duri:2010-11:http://museum.example/
+      timegate quote --demo --bisect 'Open all year' duri:2010-11:http://museum.example/
+    """
+    with configured(config, archives, demo=demo) as basis:
+        settings = with_contact(basis, contact)
+        sys.exit(
+            asyncio.run(
+                check_quote(settings, quote, identifier, at, bisect=bisect, as_json=as_json)
+            )
+        )
