@@ -149,18 +149,12 @@ class ReconstructSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 
 class LiveSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Requests to the originals themselves, and not to archives; all of it is off by default.
+    """Requests to the originals themselves, by `timegate keep --live` and stores.
 
     They go to public addresses at the ports 80 and 443 only, to a host one at a time and one a
     second.
     """
 
-    enabled: bool = False
-    """Whether an identifier with an empty time, `duri::URL`, means the present state of the
-    original where it answers; otherwise, and where it does not, it means the newest copy."""
-    timegates: bool = False
-    """Whether originals that state a TimeGate of their own (`Link` with `rel="timegate"`, as
-    wikis do) are asked like archives."""
     hosts: list[str] = []
     """Hosts of your own network that may be requested although their addresses are private,
     with the port: `wiki.intranet.example:8080`."""
