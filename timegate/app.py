@@ -74,7 +74,7 @@ from timegate.resolution.url_variants import EquivalentUrls
 from timegate.resolution.verification import Verifier, memento_probes
 from timegate.routing import CombinedKnowledge, MementoMap, Observations
 from timegate.routing.planner import Planner
-from timegate.store import JournalWriter, StoreJournal
+from timegate.store import JournalWriter, RevisionWriter, StoreJournal
 from timegate.timemaps import ArchiveLists
 from timegate.upstream.breaker import Breakers
 from timegate.upstream.rate_limit import RateLimiter
@@ -91,6 +91,7 @@ from timegate.verdict import raw_address, satisfies, verdict
 
 if TYPE_CHECKING:
     from timegate.conformance.report import Report
+    from timegate.endpoints.store import KeepCapture
     from timegate.redis.locks import Locks
     from timegate.series.opening import AllSeries
     from timegate.server.middleware import Dispatch
@@ -101,6 +102,8 @@ _NOW: Final = partial(datetime.now, UTC)
 _OBSERVATIONS: Final = "observations"
 """The key of the observations in the store."""
 _MONTH: Final = 30 * 86_400.0
+_CRAWLER_PATIENCE: Final = 60.0
+"""Seconds that a request of the crawler may wait for the rate limit of a host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +239,7 @@ async def build_server(core: Core, state: "ProcessState") -> "AsyncIterator[Disp
     async with (
         open_checks(config.checks, config.registry, core.base_url, check) as checks,
         open_follower(core) as follower,
+        _open_keeping(core) as keeping,
         open_routes(
             Dependencies(
                 core=core,
@@ -243,10 +247,40 @@ async def build_server(core: Core, state: "ProcessState") -> "AsyncIterator[Disp
                 condition=state.condition,
                 follower=follower,
                 checks=checks,
+                keeping=keeping,
             )
         ) as dispatch,
     ):
         yield dispatch
+
+
+@asynccontextmanager
+async def _open_keeping(
+    core: Core,
+) -> "AsyncIterator[Callable[[RevisionWriter], KeepCapture | None]]":
+    """Yield what makes keepers of stores whose operator allows that."""
+    modes = {store.settings.keep for store in core.stores.values()}
+    if modes <= {"no"}:
+        yield lambda _: None
+        return
+    from timegate.keep.live import LiveLimits, open_crawler  # noqa: PLC0415
+    from timegate.keep.requests import keep_requests  # noqa: PLC0415
+
+    settings = replace(core.upstream_settings, patience=_CRAWLER_PATIENCE)
+    limits = LiveLimits(
+        octets=min(store.settings.largest_revision for store in core.stores.values()),
+        all_octets=64 << 20,
+        parts=60,
+        seconds=60.0,
+    )
+    async with open_crawler(settings, frozenset(core.config.live.hosts), limits) as crawler:
+
+        def keeping(writer: RevisionWriter) -> "KeepCapture | None":
+            mode = writer.settings.keep
+            live = crawler if mode == "live" else None
+            return None if mode == "no" else keep_requests(core, writer, live)
+
+        yield keeping
 
 
 def follower_of(core: Core, file: ChangeFile) -> Follower:

@@ -3,7 +3,10 @@
 Each round writes the same revisions in all ways; the ratios are medians of the rounds.
 """
 
+import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import wait
@@ -15,6 +18,7 @@ from typing import Final
 
 from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 
+from tests.end_to_end.server import serving
 from tests.timegate.store.stores import a_revision, settings
 from timegate.store import Revision
 from timegate.store.files import Disk
@@ -69,8 +73,43 @@ WAYS: Final[dict[str, Callable[[Path, list[Revision]], None]]] = {
 }
 
 
+_SYNCED: Final = 10_000
+
+
+def synchronize(folder: Path) -> None:
+    """Print how long a store takes to copy 10,000 mementos of another one, and to compare."""
+    source = folder / "source"
+    with StoreWriter(settings(source)) as writer:
+        for start in range(0, _SYNCED, 1000):
+            pages = range(start, start + 1000)
+            wait(
+                [
+                    writer.submit(a_revision(os.urandom(_OCTETS), f"http://example.org/{n}"))
+                    for n in pages
+                ]
+            )
+    config = folder / "source.toml"
+    config.write_text(
+        f'archives.use = []\n[[store]]\nid = "notes"\npath = "{source}"\nfree_megabytes = 0\n'
+    )
+    with serving("--config", str(config)) as server:
+        address = f"{server.url}/collections/notes"
+        words = ["sync", address, "--store", str(folder / "copies"), "--json"]
+        for what in ("copied", "compared"):
+            began = time.perf_counter()
+            ended = subprocess.run(
+                [sys.executable, "-m", "timegate", *words], check=True, capture_output=True
+            )
+            seconds = time.perf_counter() - began
+            report = json.loads(ended.stdout)
+            assert report["written"] == (_SYNCED if what == "copied" else 0)
+            print(f"sync of {_SYNCED} mementos, {what}: {seconds:.1f} s")
+
+
 def main() -> None:
     """Print revisions a second, and CPU seconds for 1,000 of them."""
+    with TemporaryDirectory() as place:
+        synchronize(Path(place))
     figures: dict[str, list[tuple[float, float]]] = {name: [] for name in WAYS}
     with TemporaryDirectory() as place:
         for number in range(_ROUNDS):

@@ -51,6 +51,7 @@ COMMANDS: Final = {
     "index": Listed("index:index_command", "Index your own WARC files."),
     "extract": Listed("extract:extract_command", "Save the copies of a list as a WARC."),
     "keep": Listed("keep:keep_command", "Copy references into a store of your own."),
+    "export": Listed("export:export_command", "Pack a store as a WACZ."),
     "mcp": Listed("mcp:mcp_command", "Serve programs with language models (MCP)."),
     "mint": Listed("mint:mint_command", "Mint a document of a series, and print its PDI."),
     "completion": Listed("completion:completion_command", "Print a shell completion script."),

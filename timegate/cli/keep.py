@@ -3,13 +3,13 @@
 import asyncio
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
@@ -37,9 +37,13 @@ from timegate.keep.run import KeepOptions
 from timegate.references.lines import Columns
 from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import Preferences
-from timegate.store import StoreError
+from timegate.store import RevisionWriter, StoreError
 from timegate.store.opening import open_stores
 from timegate.text import counted
+
+if TYPE_CHECKING:
+    from timegate.core import Core
+    from timegate.keep.live import LiveCrawler
 
 _MOST: Final = 100_000
 """References in all lists."""
@@ -55,6 +59,7 @@ class KeepCommand:
     store: str
     options: KeepOptions
     as_json: bool = False
+    live: bool = False
 
 
 def keep_list(
@@ -95,8 +100,10 @@ async def _keep(
     # The store is opened first: that creates its folder and its index.
     async with open_stores(config, only=command.store) as stores:
         writer = writable(stores[command.store])
-        async with opened_core(job) as core:
-            keeper = open_keeper(core, writer, preferences, command.options, UNLIMITED, WAITS)
+        async with opened_core(job) as core, _crawler(core, command, writer) as live:
+            keeper = open_keeper(
+                core, writer, preferences, command.options, UNLIMITED, WAITS, live=live
+            )
             progress = show_progress(None, 0, terminal=sys.stderr.isatty())
             with progress as advance:
 
@@ -105,6 +112,22 @@ async def _keep(
                     advance()
 
                 await keeper.complete(items, done, _AT_ONCE)
+
+
+@asynccontextmanager
+async def _crawler(
+    core: "Core", command: KeepCommand, writer: RevisionWriter
+) -> AsyncIterator["LiveCrawler | None"]:
+    """Open what fetches live pages, if that is wanted."""
+    if not command.live:
+        yield None
+        return
+    from timegate.keep.live import LiveLimits, open_crawler  # noqa: PLC0415 -- only here
+
+    limits = LiveLimits(octets=writer.settings.largest_revision)
+    hosts = frozenset(core.config.live.hosts)
+    async with open_crawler(core.upstream_settings, hosts, limits) as crawler:
+        yield crawler
 
 
 def _sources(
@@ -193,6 +216,9 @@ class _Results:
 @click.option(
     "--pages", is_flag=True, help="Keep pages with their parts, also if only a URL is given."
 )
+@click.option(
+    "--live", is_flag=True, help="Also fetch the live page, as a polite crawler does."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON per reference.")
 @choice_options
 @contact_option
@@ -205,6 +231,7 @@ def keep_command(  # noqa: PLR0913 -- one parameter for each option
     store: str,
     ensure: int,
     pages: bool,
+    live: bool,
     as_json: bool,
     choices: SearchOptions,
     contact: str | None,
@@ -219,6 +246,10 @@ def keep_command(  # noqa: PLR0913 -- one parameter for each option
     come from. A copy that is there already is not fetched again, so an interrupted run is
     continued by the same command. The report says for each reference how many independent
     copies there are: yours, and those of other archives that were seen to deliver one.
+
+    With --live, the page itself is fetched where no archive delivers a copy, and in any case
+    for references without a date: robots.txt is respected, one request a second is sent to a
+    host, and only public addresses are connected to.
 
     \b
     Exit codes (the highest of all references):
@@ -242,5 +273,9 @@ def keep_command(  # noqa: PLR0913 -- one parameter for each option
         preferences = choices.preferences(settings.registry)
         is_strict = preferences.precision != "any" or preferences.tolerance is not None
         options = KeepOptions(ensure, pages, is_strict)
-        command = KeepCommand(given, name, options, as_json)
+        if live and settings.contact is None:
+            raise click.UsageError(
+                "--live requires a contact for the User-Agent: --contact mailto:you@example.org"
+            )
+        command = KeepCommand(given, name, options, as_json, live)
         sys.exit(keep_list(settings, preferences, choices, command))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from archives.model import ArchiveEntry
 from archives.registry import Registry
@@ -15,6 +16,7 @@ from timegate.config.schema import (
     Deny,
     LimitsSection,
     Listen,
+    LiveSection,
     LogSection,
     StoreSection,
 )
@@ -55,6 +57,7 @@ class Config:
     delays: Mapping[str, float] = field(default_factory=dict)
     """Seconds by which an archive of the demo answers late; not settable in a file."""
     old_redirects: bool = False
+    partial_stamps: Literal["start", "middle"] = "start"
     """Whether to redirect to the list page where there is no copy, as Time Travel did."""
     limits: LimitsSection = field(default_factory=LimitsSection)
     queue_wait: float = 0.5
@@ -75,6 +78,7 @@ class Config:
     replay_url: str | None = None
     """The origin of archived bytes; None where it is that of the server."""
     reconstruct: bool = False
+    live: LiveSection = field(default_factory=LiveSection)
     """Whether pages are put together from the parts that any archive holds."""
     restricted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The networks whose clients may see an archive's holdings, by its id."""
@@ -138,6 +142,7 @@ def load_config(path: Path | None, memgator_list: Path | None = None) -> Config:
         file.archives.mementomaps,
         frozenset(entry.id for entry in own),
         old_redirects=file.compatibility.redirect_if_none,
+        partial_stamps=file.compatibility.partial_stamps,
         limits=loading.limits(file, where),
         queue_wait=loading.seconds(file.limits.queue_wait, where, "limits.queue_wait"),
         log=file.log,
@@ -150,6 +155,7 @@ def load_config(path: Path | None, memgator_list: Path | None = None) -> Config:
         forward_proxy=file.forward_proxy.enabled,
         replay_url=loading.replay_url(file, where),
         reconstruct=file.reconstruct.enabled,
+        live=loading.live(file, where),
         telemetry=loading.telemetry(file, where),
         restricted=archives.restricted(file, where),
         authorizations=archives.authorizations(file, where, own, folder.absolute()),

@@ -20,6 +20,7 @@ from timegate.config.schema import (
     Deny,
     File,
     LimitsSection,
+    LiveSection,
     bad,
     sections,
 )
@@ -212,6 +213,17 @@ def changes_file(file: File, folder: Path) -> Path | None:
 
 
 _TOKEN: Final = re.compile(r"sha256:([0-9A-Fa-f]{64})")
+
+
+_HOST_AND_PORT: Final = re.compile(r"(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\]):[0-9]{1,5}")
+
+
+def live(file: File, where: str) -> LiveSection:
+    """Return the section for requests to originals, with its hosts checked."""
+    for host in file.live.hosts:
+        if not _HOST_AND_PORT.fullmatch(host.lower()):
+            raise bad(where, "live.hosts", f"{host!r} must be a host and a port: host:80")
+    return msgspec.structs.replace(file.live, hosts=[h.lower() for h in file.live.hosts])
 
 
 def token_digests(file: File, where: str) -> dict[str, tuple[bytes, ...]]:

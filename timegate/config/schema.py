@@ -59,6 +59,10 @@ class Compatibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     redirect_if_none: bool = False
     """Where there is no copy, redirect from /memento/ and /api/json/ to the list page, as Time
     Travel did, instead of 404."""
+    partial_stamps: Literal["start", "middle"] = "start"
+    """What a stamp of less than 14 digits asks for on /memento/, /api/ and /list/: the copy
+    closest to its first second, as at MemGator and Time Travel, or one within the interval, as
+    everywhere else (T-11)."""
 
 
 class LimitsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -142,6 +146,18 @@ class ReconstructSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
     enabled: bool = False
     """Whether pages are put together; otherwise such requests get 404."""
+
+
+class LiveSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Requests to the originals themselves, by `timegate keep --live` and stores.
+
+    They go to public addresses at the ports 80 and 443 only, to a host one at a time and one a
+    second.
+    """
+
+    hosts: list[str] = []
+    """Hosts of your own network that may be requested although their addresses are private,
+    with the port: `wiki.intranet.example:8080`."""
 
 
 class ForwardProxy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -234,6 +250,9 @@ class StoreSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The size after which the next revision begins a new file."""
     free_megabytes: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 512
     """How much of the disk stays free; beyond it, writes get 507."""
+    keep: Literal["no", "archives", "live"] = "no"
+    """Whether `POST /store/{id}` with `{"url": ...}` copies what is found in other `archives`
+    into the store, for those who have a token; `live` allows fetching originals as well."""
 
 
 class DelegateSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -290,6 +309,7 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     deny: Deny = Deny()
     replay: ReplaySection = ReplaySection()
     reconstruct: ReconstructSection = ReconstructSection()
+    live: LiveSection = LiveSection()
     forward_proxy: ForwardProxy = ForwardProxy()
     telemetry: Telemetry = Telemetry()
     compatibility: Compatibility = Compatibility()

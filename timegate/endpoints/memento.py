@@ -1,8 +1,9 @@
 """Mementos by time: ``/memento/`` and ``/api/`` as at MemGator and Time Travel, and ``/list/``.
 
 The time is part of the path, so these are not TimeGates but intermediate resources: there is no
-``Vary: accept-datetime``, and Accept-Datetime is ignored (M-42). A stamp of four digits is a
-year, not its first second: nothing is padded (T-11).
+``Vary: accept-datetime``, and Accept-Datetime is ignored (M-42). Those services read a stamp of
+four digits as the first second of the year, and so does this one by default at their addresses;
+otherwise it is the year, and nothing is padded (T-11).
 """
 
 import json
@@ -76,8 +77,15 @@ class _Describing:
     """Finds a memento with its neighbours, and describes it."""
 
     def __init__(
-        self, answers: Answers, neighbours: Neighbours, *, old_redirects: bool = False
+        self,
+        answers: Answers,
+        neighbours: Neighbours,
+        *,
+        old_redirects: bool = False,
+        from_start: bool = False,
     ) -> None:
+        """*from_start*: a partial stamp is its first second, as at MemGator and Time Travel."""
+        self._from_start = from_start
         self._answers = answers
         self._neighbours = neighbours
         self._old_redirects = old_redirects
@@ -114,9 +122,10 @@ class MementoEndpoint(_Describing):
         """Answer ``{stamp}/{URI-R}`` or ``{format}/{stamp}/{URI-R}``."""
         name, slash, _ = request.rest.partition("/")
         if slash and name in MEMGATOR:
-            path = stamped(request.rest, len(name) + 1)
+            path = stamped(request.rest, len(name) + 1, from_start=self._from_start)
             return await self._described(request, path, name, MEMGATOR[name])
-        path, view = _modified(request.rest), preferred_view(request)
+        path = _modified(request.rest, from_start=self._from_start)
+        view = preferred_view(request)
         if view in RAW_VIEWS:
             path = path._replace(query=replace(path.query, precision="part"))
         resolution, applied = await self._resolved(request, path)
@@ -136,14 +145,14 @@ class ApiEndpoint(_Describing):
             addresses = ", ".join(f"/api/{known}/{{stamp}}/{{URL}}" for known in API)
             detail = f"the addresses below /api/ are {addresses}"
             raise EarlyResponse(problem(404, "not-found", detail, formats=[*API]))
-        path = stamped(request.rest, len(name) + 1)
+        path = stamped(request.rest, len(name) + 1, from_start=self._from_start)
         response = await self._described(request, path, name, API[name])
         if self._old_redirects and name == "json":
             return _to_list_page(response, path, self._answers.base_url)
         return response
 
 
-def stamped(rest: str, start: int = 0) -> StampedPath:
+def stamped(rest: str, start: int = 0, *, from_start: bool = False) -> StampedPath:
     """Read ``{stamp}/{URI-R}`` in *rest* from *start* on. Raises EarlyResponse.
 
     Positions in problems count from the beginning of *rest*.
@@ -154,6 +163,8 @@ def stamped(rest: str, start: int = 0) -> StampedPath:
     position = start
     try:
         at = read_stamp(stamp)
+        if from_start:
+            at = Moment(Moment.of(at.window[0]).digits[:_LONGEST_STAMP])
         position = url_start
         check_text(url)
         reading = read_url(url, Diagnosis())
@@ -166,12 +177,12 @@ def stamped(rest: str, start: int = 0) -> StampedPath:
     return StampedPath(stamp, at, query)
 
 
-def _modified(rest: str) -> StampedPath:
+def _modified(rest: str, *, from_start: bool) -> StampedPath:
     """Read ``{stamp}/{URI-R}``, also with a modifier of Wayback Machines after the stamp."""
     modified = _MODIFIED.match(rest)
     if modified is None:
-        return stamped(rest)
-    path = stamped(f"{modified[1]}/{rest[modified.end() :]}")
+        return stamped(rest, from_start=from_start)
+    path = stamped(f"{modified[1]}/{rest[modified.end() :]}", from_start=from_start)
     if modified[2] != "id_":
         return path
     # PWID calls the bytes of a single file a part (V-1).
@@ -218,14 +229,17 @@ class ListEndpoint:
         pages: AnswerPages,
         route: Router,
         patience: float = _PATIENCE,
+        *,
+        from_start: bool = False,
     ) -> None:
+        self._from_start = from_start
         self._answers = answers
         self._pages = pages
         self._resolver = ExhaustiveResolver(answers, route, patience)
 
     async def __call__(self, request: ClientRequest) -> Response:
         """Answer ``{stamp}/{URI-R}``: with a page for browsers, else with JSON."""
-        _, at, query = stamped(request.rest)
+        _, at, query = stamped(request.rest, from_start=self._from_start)
         preferences, applied = request.preferences
         resolution = await self._resolver.resolve(query, preferences, request.context)
         response = self._answers.described(resolution, applied, vary=LIST_VARY)

@@ -11,10 +11,12 @@ import re
 import time
 from base64 import b64decode, b64encode
 from binascii import Error as BadBase64
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final, Protocol
+
+import msgspec
 
 from archives.diagnostics import Diagnosis, Malformed
 from archives.errors import ArchiveError
@@ -29,6 +31,7 @@ from timegate.collections import address
 from timegate.endpoints import PathDescription
 from timegate.identifiers.duri import Duri
 from timegate.identifiers.url import read_url
+from timegate.resolution.context import RequestContext
 from timegate.responses.archived_headers import is_media_type
 from timegate.responses.model import (
     ClientRequest,
@@ -42,6 +45,8 @@ from timegate.responses.problems import problem, unreadable
 from timegate.responses.report import LONGEST_LINKS
 from timegate.store import (
     InstantTaken,
+    KeepRequest,
+    KeptCapture,
     Preconditions,
     Revision,
     RevisionWriter,
@@ -54,6 +59,11 @@ from timegate.text.header_values import etag_of, is_clean
 from timegate.verdict import header_safe
 
 PATHS: Final = {
+    "/store/{id}": PathDescription(
+        "POST with a reference copies its best memento into the store",
+        ("id",),
+        {"201": "The memento in the store", "200": "The store held it already"},
+    ),
     "/store/{id}/{url}": PathDescription(
         "The current revision of a page in a store, or its TimeGate; PUT and POST write one",
         ("id", "url", "Accept-Datetime"),
@@ -66,15 +76,33 @@ _WEB: Final = ("http://", "https://")
 _LINK_FORMAT: Final = "application/link-format"
 _VARY: Final = "accept-datetime"
 _BODY_DEADLINE: Final = 60.0
+_UNREADABLE: Final = 2
+_ABSENT: Final = 3
+_LARGEST_JSON: Final = 64 * 1024
+"""Octets of a reference that is to be kept."""
 _UNTYPED: Final = "application/octet-stream"
 _LANGUAGE: Final = "Content-Language"
 _SHA256: Final = re.compile(r"(?:^|,)\s*+sha-256=:([A-Za-z0-9+/=]{44}):", re.IGNORECASE)
 
 
+KeepCapture = Callable[[KeepRequest, RequestContext], Awaitable[KeptCapture]]
+"""Copies what a reference means into a store. Raises StoreError."""
+
+
 class CurrentRevisions(Protocol):
-    """Finds the current revision of a page. Raises ArchiveError."""
+    """Finds revisions of a page. Raises ArchiveError."""
 
     async def newest_spelled(self, url: str) -> IndexRow | None: ...
+
+    async def at(self, url: str, stamp: str) -> IndexRow | None: ...
+
+
+class _KeepDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The body of ``POST /store/{id}``."""
+
+    url: str
+    live: bool = False
+    parts: bool = False
 
 
 class WriteQuota:
@@ -104,7 +132,10 @@ class StoreSite:
         collection: CurrentRevisions,
         entry: ArchiveEntry,
         clock: Callable[[], float] = time.monotonic,
+        keep: KeepCapture | None = None,
     ) -> None:
+        """*keep* copies references into the store, where the operator allows that."""
+        self.keep = keep
         self.writer = writer
         self.settings = writer.settings
         self.collection = collection
@@ -178,7 +209,10 @@ class StoreEndpoint:
         """Write the revision; 201 once it is on disk."""
         began = time.perf_counter()
         try:
-            response = await self._written(request, body)
+            if self._is_for_store(request):
+                response = await self._kept(request, body)
+            else:
+                response = await self._written(request, body)
         except EarlyResponse as early:
             response = early.response
         self._observe(PREFIX, response.status, time.perf_counter() - began)
@@ -190,27 +224,64 @@ class StoreEndpoint:
         return None
 
     def _admitted(self, request: ClientRequest) -> int:
+        if self._is_for_store(request):
+            return self._admitted_to_keep(request)
         site, url = self._found(request)
-        settings = site.settings
-        if not settings.tokens:
-            detail = "no token is configured for this store, so nothing can be written"
+        token = _checked_token(site, request)
+        self._check_url(url)
+        self._checked_time(request)
+        _check_content(request)
+        _check_quota(site, token)
+        return site.settings.largest_revision
+
+    def _is_for_store(self, request: ClientRequest) -> bool:
+        """Whether a POST is for the store itself, and not for a page in it."""
+        return request.method == "POST" and request.rest.rstrip("/") in self._stores
+
+    def _admitted_to_keep(self, request: ClientRequest) -> int:
+        site = self._stores[request.rest.rstrip("/")]
+        token = _checked_token(site, request)
+        if site.keep is None:
+            detail = 'the operator does not allow keeping references: keep = "archives"'
             raise EarlyResponse(problem(403, "not-writable", detail))
-        token = site.token_of(request)
-        if token is None:
-            detail = "send a token of this store: Authorization: Bearer TOKEN"
-            challenge = {"WWW-Authenticate": f'Bearer realm="{settings.id}"'}
-            raise EarlyResponse(problem(401, "token-required", detail, headers=challenge))
+        kind = (request.header("Content-Type") or "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            detail = 'send a reference as application/json: {"url": "http://..."}'
+            raise EarlyResponse(problem(415, "bad-request", detail))
+        _check_quota(site, token)
+        return _LARGEST_JSON
+
+    def _check_url(self, url: str) -> None:
         if self._blocklist and self._blocklist.holds(url):
             detail = "the operator of this server has blocked this URL"
             raise EarlyResponse(problem(403, "not-writable", detail))
-        self._checked_time(request)
-        _check_content(request)
-        wait = site.quota.retry_after(token)
-        if wait:
-            detail = f"a token may write {settings.writes_per_minute} revisions a minute"
-            after = {"Retry-After": str(int(wait) + 1)}
-            raise EarlyResponse(problem(429, "too-busy", detail, headers=after))
-        return settings.largest_revision
+
+    async def _kept(self, request: ClientRequest, body: bytes) -> Response:
+        """Copy what a reference means into the store; 201 once it is on disk."""
+        site = self._stores[request.rest.rstrip("/")]
+        wanted = _wanted(site, body)
+        self._check_url(wanted.url)
+        assert site.keep is not None  # noqa: S101 -- it was admitted
+        try:
+            kept = await site.keep(
+                KeepRequest(wanted.url, wanted.live, wanted.parts), request.context
+            )
+            if kept.stamp is None:
+                return _not_kept(kept)
+            row = await site.collection.at(kept.url, kept.stamp)
+        except StoreError as error:
+            return self._refused(site, error)
+        except ArchiveError as error:
+            return problem(502, "upstream-incomplete", error.why)
+        headers = {
+            **self._memento_headers(site, kept.stamp, kept.url),
+            "Location": self._memento(site, kept.stamp, kept.url),
+            **_digest_headers(row),
+            "Cache-Control": "no-store",
+            "Content-Type": "application/json",
+        }
+        report = msgspec.json.encode(kept.report)
+        return Response(201 if kept.is_new else 200, headers, report)
 
     async def _written(self, request: ClientRequest, body: bytes) -> Response:
         site, url = self._found(request)
@@ -400,6 +471,64 @@ def _check_digest(request: ClientRequest, digest: bytes) -> None:
         if expected != digest:
             detail = f"the body does not have the sha-256 in {name}"
             raise EarlyResponse(problem(400, "digest-mismatch", detail))
+
+
+def _checked_token(site: StoreSite, request: ClientRequest) -> bytes:
+    """Return the digest of the token. Raises EarlyResponse."""
+    if not site.settings.tokens:
+        detail = "no token is configured for this store, so nothing can be written"
+        raise EarlyResponse(problem(403, "not-writable", detail))
+    token = site.token_of(request)
+    if token is None:
+        detail = "send a token of this store: Authorization: Bearer TOKEN"
+        challenge = {"WWW-Authenticate": f'Bearer realm="{site.settings.id}"'}
+        raise EarlyResponse(problem(401, "token-required", detail, headers=challenge))
+    return token
+
+
+def _wanted(site: StoreSite, body: bytes) -> _KeepDocument:
+    """Read the reference that is to be kept. Raises EarlyResponse."""
+    try:
+        wanted = msgspec.json.decode(body, type=_KeepDocument)
+        check_text(wanted.url)
+    except Malformed as complaint:
+        raise EarlyResponse(unreadable(complaint, "")) from complaint
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        detail = f"the body is not as it should be: {error}"
+        raise EarlyResponse(problem(400, "bad-request", detail)) from error
+    if wanted.live and site.settings.keep != "live":
+        detail = 'the operator does not allow fetching originals: keep = "live"'
+        raise EarlyResponse(problem(403, "not-writable", detail))
+    return wanted
+
+
+def _check_quota(site: StoreSite, token: bytes) -> None:
+    wait = site.quota.retry_after(token)
+    if wait:
+        detail = f"a token may write {site.settings.writes_per_minute} revisions a minute"
+        after = {"Retry-After": str(int(wait) + 1)}
+        raise EarlyResponse(problem(429, "too-busy", detail, headers=after))
+
+
+def _not_kept(kept: KeptCapture) -> Response:
+    """Return the problem of a reference of which the store has no copy."""
+    if kept.code == _UNREADABLE:
+        return problem(400, "bad-identifier", kept.why)
+    if kept.code == _ABSENT:
+        return problem(404, "no-memento", kept.why, report=dict(kept.report))
+    return problem(502, "upstream-incomplete", kept.why, report=dict(kept.report))
+
+
+def _digest_headers(row: IndexRow | None) -> dict[str, str]:
+    """Return ETag and digest of a capture, if the index has its SHA-256."""
+    kind, _, text = ("" if row is None else row.digest or "").partition(":")
+    if kind != "sha256":
+        return {}
+    digest = bytes.fromhex(text)
+    return {
+        "ETag": f'"sha256-{text}"',
+        "Repr-Digest": f"sha-256=:{b64encode(digest).decode()}:",
+    }
 
 
 def _is_own(url: str, prefix: str) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from heapq import merge
+from itertools import chain
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryFile
@@ -22,7 +23,6 @@ from timegate.extract.journal import ItemOutcome, WrittenCopy
 
 VERSION: Final = "1.1.1"
 WARC_NAME: Final = "data.warc.gz"
-_WARC: Final = f"archive/{WARC_NAME}"
 _INDEX: Final = "indexes/index.cdx.gz"
 _PAGES: Final = "pages/pages.jsonl"
 _PIECE: Final = 1 << 20
@@ -59,11 +59,25 @@ def write_wacz(
     *info* has the title, the description and the software.
     """
     listed = [_page(number, *page) for number, page in enumerate(pages, start=1)]
+    write_package(path, {WARC_NAME: warc}, listed, info)
+
+
+def write_package(
+    path: Path,
+    warcs: Mapping[str, Path],
+    listed: list[dict[str, object]],
+    info: Mapping[str, str],
+) -> None:
+    """Write the package *path* with *warcs* by their names, and the pages *listed*.
+
+    Raises OSError.
+    """
+    lines = chain.from_iterable(_lines(warc, name) for name, warc in warcs.items())
     with path.open("wb") as file:
         with ZipFile(file, "w", allowZip64=True) as package:
             resources = [
-                _add(package, _WARC, warc),
-                _add_lines(package, _INDEX, index_lines(warc), compress=True),
+                *(_add(package, f"archive/{name}", warc) for name, warc in warcs.items()),
+                _add_lines(package, _INDEX, _sorted(lines, _SORTED_AT_ONCE), compress=True),
                 _add_lines(package, _PAGES, _page_lines(listed)),
             ]
             _describe(package, resources, listed, info)
@@ -76,11 +90,16 @@ def index_lines(warc: Path, at_once: int = _SORTED_AT_ONCE) -> Iterator[bytes]:
 
     At most *at_once* lines are in memory; more are sorted in temporary files.
     """
+    return _sorted(_lines(warc, WARC_NAME), at_once)
+
+
+def _lines(warc: Path, name: str) -> Iterator[bytes]:
     with warc.open("rb") as file:
-        yield from _sorted((_line(found, warc) for found in captures_in(file)), at_once)
+        for found in captures_in(file):
+            yield _line(found, warc, name)
 
 
-def _line(found: object, warc: Path) -> bytes:
+def _line(found: object, warc: Path, name: str) -> bytes:
     if not isinstance(found, Capture):
         raise DamagedWarc(5, f"cannot be read again: {found}", str(warc))
     fields = {
@@ -90,7 +109,7 @@ def _line(found: object, warc: Path) -> bytes:
         "digest": found.digest,
         "length": str(found.length),
         "offset": str(found.offset),
-        "filename": WARC_NAME,
+        "filename": name,
     }
     stated = {name: value for name, value in fields.items() if value is not None}
     # Readers expect seconds.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
-from archives.model import ArchiveEntry
+from archives.model import ArchiveEntry, Memento
 from archives.registry import Registry
 from timegate.batch.model import Code, Item
 
@@ -80,6 +80,8 @@ class KeptReference:
     """How many parts the page has, and how many are kept; None if they were not wanted."""
     failures: Mapping[str, str] = field(default_factory=dict)
     """Archives that did not deliver a copy, and why."""
+    memento: Memento | None = None
+    """The copy in the store."""
 
     @property
     def independent(self) -> int:

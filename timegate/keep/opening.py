@@ -3,19 +3,22 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
+from archives.errors import ArchiveError
 from archives.model import Memento
-from timegate.batch.model import Item, ItemResult
+from timegate.access.blocklist import Blocklist
+from timegate.batch.model import Item, ItemResult, candidates
 from timegate.batch.run import BatchEnvironment, ItemResolver, Waits
 from timegate.core import Core
-from timegate.keep.run import HeldCaptures, Keeper, KeepOptions, LivePages
+from timegate.keep.run import HeldCaptures, Keeper, KeepOptions, LivePage, LivePages
 from timegate.parts.composite import CompositeMemento, PartLimits
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Preferences, Query, Resolution
 from timegate.responses.report import report
 from timegate.store import RevisionWriter
 from timegate.text.times import read_time
+from timegate.upstream.open_web import ORIGINAL
 from timegate.verdict import Verdict
 
 PART_LIMITS: Final = PartLimits(
@@ -53,9 +56,22 @@ def open_keeper(  # noqa: PLR0913, PLR0917 -- what the command line and the serv
         core.registry,
         parts,
         core.config.replay_url or core.base_url,
-        live,
+        partial(_is_undated, core),
+        None if live is None else _AllowedPages(live, core.blocklist),
         options,
     )
+
+
+class _AllowedPages(NamedTuple):
+    """Live pages that the operator has not blocked."""
+
+    live: LivePages
+    blocklist: Blocklist
+
+    async def captured(self, url: str) -> LivePage:
+        if self.blocklist and self.blocklist.holds(url):
+            raise ArchiveError(ORIGINAL, url, "is blocked by the operator of this server")
+        return await self.live.captured(url)
 
 
 def _held(core: Core, store: str) -> HeldCaptures:
@@ -91,6 +107,13 @@ def _resolving(
             del excluded[item.position]
 
     return resolved
+
+
+def _is_undated(core: Core, item: Item) -> bool:
+    try:
+        return candidates(item, core.registry, read_time)[0].query.at is None
+    except ValueError:
+        return False
 
 
 def _report(core: Core, resolution: Resolution, judged: Verdict) -> dict[str, object]:

@@ -41,13 +41,14 @@ from timegate.keep.model import (
 from timegate.observability.logs import Unforeseen
 from timegate.parts.composite import CompositeMemento, Part
 from timegate.store import InstantTaken, Revision, RevisionWriter, StoreError
+from timegate.upstream.open_web import ORIGINAL
 
 _UNTYPED: Final = "application/octet-stream"
 _PARTS_AT_ONCE: Final = 4
 _KEPT_AT_ONCE: Final = 8
 _MOST_COPIES: Final = 20
 _OK: Final = 200
-LIVE: Final = "live"
+LIVE: Final = ORIGINAL
 """The original itself, among the archives that did not deliver."""
 
 
@@ -67,17 +68,16 @@ class LivePages(Protocol):
     """Fetches pages from the web itself."""
 
     async def captured(self, url: str) -> "LivePage":
-        """Fetch *url* with everything that it embeds. Raises ArchiveError."""
+        """Fetch *url* with what it embeds. Raises ArchiveError if it does not answer."""
         ...
 
 
 class LivePage(NamedTuple):
-    """A live page as revisions to write: first its parts, then redirects, the page last."""
+    """A live page as revisions to write."""
 
     revisions: tuple[Revision, ...]
-    page: Revision
-    """What answered at last; also in *revisions*."""
-    parts: SavedParts | None = None
+    """Parts, then the page, then the redirects to it: the URL that was asked for is last."""
+    parts: SavedParts
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +134,8 @@ class Keeper:
     registry: Registry
     parts: PartsIn
     base_url: str
+    is_undated: Callable[[Item], bool] = lambda item: not item.dates
+    """Whether a reference states no time: then its present state is meant."""
     live: LivePages | None = None
     options: KeepOptions = field(default_factory=KeepOptions)
     patience: ArchiveWaits = field(default_factory=ArchiveWaits)
@@ -195,13 +197,16 @@ class Keeper:
 
     async def _kept(self, item: Item) -> KeptReference:
         wanted = self.options.ensure
-        result = await self.own(item, frozenset())
-        if result.code == 2:
-            return KeptReference(item, "refused", 2, result.why, wanted=wanted)
+        # A reference that may mean another page is kept as it is read.
+        held = await self.own(item._replace(doubt=False), frozenset())
+        if held.code == 2:
+            return KeptReference(item, "refused", 2, held.why, wanted=wanted)
         attempts = _Attempts()
-        own = await self._held_before(result)
+        own = None
+        if held.code == 0:
+            own = self._copy_in_store(held, 1 if item.doubt else 0)
         if own is None:
-            own = await self._made(item, attempts)
+            own = await self._made(item, held, attempts)
         if attempts.result is None:
             attempts.result = await self.others(item, frozenset())
         if own is None:
@@ -211,24 +216,23 @@ class Keeper:
         copies = await self._counted(item, own, attempts.result)
         return self._outcome(item, own, copies, attempts)
 
-    async def _held_before(self, result: ItemResult) -> _Own | None:
-        """Return the copy in the store, if it is as asked."""
-        copy = copy_found(result)
-        if copy is None or result.code != 0:
+    def _copy_in_store(self, held: ItemResult, code: Code) -> _Own | None:
+        """Return the copy that the store holds, if any."""
+        copy = copy_found(held)
+        if copy is None:
             return None
-        return _Own(
-            self._capture(copy.original, copy.captured.digits), "already", 0, result.why
-        )
+        memento = self._capture(copy.original, copy.captured.digits)
+        return _Own(memento, "already", code, held.why)
 
-    async def _made(self, item: Item, attempts: _Attempts) -> _Own | None:
+    async def _made(self, item: Item, held: ItemResult, attempts: _Attempts) -> _Own | None:
         """Make a copy: of an archive's, or of the live page where that is allowed."""
-        is_undated = False
+        is_undated = self.is_undated(item)
         for _ in range(MOST_ATTEMPTS):
             attempts.result = result = await self.others(item, frozenset(attempts.failures))
-            is_undated = _is_undated(result)
             if self.live is not None and is_undated and LIVE not in attempts.failures:
-                # The present state is meant: the page itself is the best source of that.
-                own = await self._live_copy(result, attempts)
+                # The present state is meant: the page itself is the best source of that. A
+                # redirect that was kept is less than asked, and would be one again.
+                own = self._copy_in_store(held, 1) or await self._live_copy(result, attempts)
                 if own is not None:
                     return own
             copy = copy_found(result)
@@ -242,7 +246,9 @@ class Keeper:
             return None
         if self.options.strict and not is_undated:
             return None
-        return await self._live_copy(attempts.result, attempts)
+        # Another live copy would be no closer to the time that was asked for.
+        before = self._copy_in_store(held, 1)
+        return before or await self._live_copy(attempts.result, attempts)
 
     async def _copied(self, result: ItemResult, copy: FoundCopy, attempts: _Attempts) -> _Own:
         """Copy the bytes of an archive, unless they are there. Raises ArchiveError."""
@@ -352,21 +358,19 @@ class Keeper:
         except ArchiveError as error:
             attempts.failures[LIVE] = error.why
             return None
-        about = {"reference": result.item.text, "source": "live"}
+        about = {"reference": result.item.text}
         for revision in page.revisions:
             with suppress(InstantTaken):
                 await self.writer.write(replace(revision, about={**about, **revision.about}))
-        is_asked = _is_undated(result) and (page.page.status or 0) == _OK
-        stamp = page.page.captured or ""
+        asked, is_undated = page.revisions[-1], self.is_undated(result.item)
         why = "fetched from the original itself"
-        if not _is_undated(result):
-            why += ", as it is now; it was asked for as it was at another time"
-        if (page.page.status or 0) != _OK:
-            why += f"; it answers {page.page.status}"
-        first = page.revisions[-1]
-        return _Own(
-            self._capture(first.url, stamp), "kept", 0 if is_asked else 1, why, page.parts
-        )
+        if not is_undated:
+            why += " as it is now, which is not the time that was asked for"
+        if asked.status != _OK:
+            why += "; it is a redirect, and kept with the page it leads to"
+        memento = self._capture(asked.url, asked.captured or "")
+        code: Code = 0 if is_undated and asked.status == _OK else 1
+        return _Own(memento, "kept", code, why, page.parts)
 
     async def _counted(
         self, item: Item, own: _Own, result: ItemResult
@@ -429,6 +433,7 @@ class Keeper:
             self.options.ensure,
             None if own.parts is None else own.parts.counts,
             attempts.failures,
+            own.memento,
         )
 
     def _missing(self, item: Item, attempts: _Attempts) -> KeptReference:
@@ -485,12 +490,6 @@ def kept_revision(
 
 def _memento(copy: FoundCopy) -> Memento:
     return Memento(copy.captured.digits, copy.uri, copy.original, copy.archive)
-
-
-def _is_undated(result: ItemResult) -> bool:
-    """Whether the reference states no time: then its present state is meant."""
-    time = (result.report or {}).get("time")
-    return isinstance(time, dict) and not time.get("req")
 
 
 def _said(error: ArchiveError) -> str:

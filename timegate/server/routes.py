@@ -41,7 +41,7 @@ from timegate.endpoints.series_pages import SeriesBrowsing
 from timegate.endpoints.series_thttp import SeriesOperations
 from timegate.endpoints.series_writes import SeriesWrites
 from timegate.endpoints.store import PREFIX as STORE
-from timegate.endpoints.store import StoreEndpoint, StoreSite
+from timegate.endpoints.store import KeepCapture, StoreEndpoint, StoreSite
 from timegate.endpoints.thttp import ThttpEndpoint
 from timegate.endpoints.timegate import TimeGateEndpoint, forwarded
 from timegate.endpoints.timemap import TimeMapEndpoint
@@ -70,6 +70,7 @@ from timegate.responses.referral import is_demo
 from timegate.responses.timemap import TimeMapResponses
 from timegate.server.client_quota import ClientLimits
 from timegate.server.middleware import Dispatch, Routes
+from timegate.store import RevisionWriter
 
 SERIES: Final = "/series/"
 
@@ -83,6 +84,8 @@ class Dependencies:
     condition: Callable[[], Condition]
     follower: Follower
     checks: ArchiveChecks | None
+    keeping: Callable[[RevisionWriter], KeepCapture | None] = lambda _: None
+    """Returns what keeps references in the store of a writer; None where that is off."""
 
 
 class _Handlers:
@@ -180,6 +183,7 @@ class _Handlers:
             slots=needs.core.lists.slots,
         )
         old = needs.core.config.old_redirects
+        start = needs.core.config.partial_stamps == "start"
         wayback_cdx = WaybackCdx(self.captures)
         return {
             "/timegate/": timegate,
@@ -205,9 +209,13 @@ class _Handlers:
             "/collections/": JsonPage(self.collections, self.pages, "collection"),
             "/docs/": self.documentation,
             "/memento/proxy/": raw,
-            "/memento/": MementoEndpoint(answers, needs.core.neighbours, old_redirects=old),
-            "/api/": ApiEndpoint(answers, needs.core.neighbours, old_redirects=old),
-            "/list/": ListEndpoint(answers, self.answer_pages, self.plan),
+            "/memento/": MementoEndpoint(
+                answers, needs.core.neighbours, old_redirects=old, from_start=start
+            ),
+            "/api/": ApiEndpoint(
+                answers, needs.core.neighbours, old_redirects=old, from_start=start
+            ),
+            "/list/": ListEndpoint(answers, self.answer_pages, self.plan, from_start=start),
             "/web/": WaybackEndpoint(
                 answers,
                 timegate,
@@ -275,7 +283,9 @@ class _Handlers:
             entry, collection = self.registry.by_id(name), opened.get(name)
             if entry is not None and isinstance(collection, Collection):
                 announced = AnnouncedWriter(writer, self.needs.follower.announce)
-                sites[name] = StoreSite(announced, collection, entry)
+                sites[name] = StoreSite(
+                    announced, collection, entry, keep=self.needs.keeping(announced)
+                )
         if not sites:
             return None
         return StoreEndpoint(

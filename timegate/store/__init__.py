@@ -36,6 +36,8 @@ class StoreSettings:
     """Octets after which the next record begins a new file."""
     free: int = 512 * MEGABYTE
     """Octets of the disk that stay free."""
+    keep: Literal["no", "archives", "live"] = "no"
+    """What clients with a token may have copied into the store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,30 @@ class RevisionWriter(Protocol):
     async def write(self, revision: Revision) -> Written:
         """Return once the revision is on disk and served. Raises StoreError."""
         ...
+
+
+class KeepRequest(NamedTuple):
+    """A reference of which a client wants a copy in the store."""
+
+    reference: str
+    """A URL or an identifier."""
+    live: bool = False
+    """Whether the original itself may be fetched."""
+    pages: bool = False
+    """Whether it is kept with its parts, also if only a URL is given."""
+
+
+class KeptCapture(NamedTuple):
+    """The outcome of keeping a reference."""
+
+    stamp: str | None
+    """The time of the copy in the store; None if there is none."""
+    url: str
+    is_new: bool
+    code: int
+    """As exit codes: 2 no reference, 3 no copy anywhere, 4 unknown."""
+    why: str
+    report: Mapping[str, object]
 
 
 class JournalWriter(RevisionWriter, Protocol):

@@ -99,6 +99,7 @@ def store_settings(config: Config) -> list[StoreSettings]:
                 section.writes_per_minute,
                 section.file_megabytes * MEGABYTE,
                 section.free_megabytes * MEGABYTE,
+                section.keep,
             )
         )
     return settings

@@ -23,7 +23,13 @@ from tests.timegate.endpoints.served import (
     entries,
     resolve_of,
 )
-from timegate.endpoints.memento import ApiEndpoint, ListEndpoint, MementoEndpoint, read_stamp
+from timegate.endpoints.memento import (
+    ApiEndpoint,
+    ListEndpoint,
+    MementoEndpoint,
+    read_stamp,
+    stamped,
+)
 from timegate.endpoints.memento_formats import MEMGATOR, Described
 from timegate.resolution.coalescing import fixed
 from timegate.resolution.neighbours import Neighbours
@@ -436,3 +442,18 @@ def test_a_stamp_is_read_or_rejected_with_a_position_inside_it(text: str) -> Non
     else:
         assert moment.digits == text
         assert len(text) in (4, 6, 8, 10, 12, 14)
+
+
+@pytest.mark.parametrize(("from_start", "digits"), [(True, "20130101000000"), (False, "2013")])
+def test_a_partial_stamp_is_its_first_second_or_its_interval(
+    digits: str, *, from_start: bool
+) -> None:
+    path = stamped("2013/http://example.org/", from_start=from_start)
+
+    assert (path.stamp, path.at.digits) == ("2013", digits)
+
+
+def test_a_whole_stamp_is_the_same_either_way() -> None:
+    paths = [stamped("20130501020304/http://a.example/", from_start=s) for s in (True, False)]
+
+    assert [path.at.digits for path in paths] == ["20130501020304"] * 2

@@ -9,10 +9,19 @@ from typing import cast
 
 import pytest
 
+from archives.warc_index.building import index_collection
 from tests.scenario import World
 from tests.timegate.endpoints.served import Seen, Site
-from tests.timegate.endpoints.stored import BASE, BEARER, PAGE, TOKEN, serving_store
+from tests.timegate.endpoints.stored import (
+    BASE,
+    BEARER,
+    PAGE,
+    TOKEN,
+    StoreClient,
+    serving_store,
+)
 from tests.whole_server import running_server
+from timegate import demo
 from timegate.config import load_config
 from timegate.endpoints.store import WriteQuota
 
@@ -430,3 +439,69 @@ async def test_writes_are_counted_by_their_status(tmp_path: Path) -> None:
     counted = [line for line in metrics.splitlines() if 'route="/store/"' in line]
     assert any("201" in line and line.endswith(" 1.0") for line in counted)
     assert any("401" in line and line.endswith(" 1.0") for line in counted)
+
+
+JSON = ("Content-Type", "application/json")
+MUSEUM = "http://museum.example/"
+
+
+def demo_archive(folder: Path) -> str:
+    """Return the configuration of an archive of the demo."""
+    path = Path(demo.__file__).with_name("harbour")
+    index_collection(path, folder / "harbour.sqlite")
+    index = folder / "harbour.sqlite"
+    return f'[[archive]]\nid = "harbour"\nkind = "warc"\npath = "{path}"\nindex = "{index}"\n'
+
+
+async def keep(store: StoreClient, body: object, *headers: tuple[str, str]) -> Seen:
+    octets = body if isinstance(body, bytes) else json.dumps(body).encode()
+    fields = headers or (JSON, BEARER)
+    return await store.site.ask("/store/notes", *fields, method="POST", body=octets)
+
+
+async def test_a_reference_is_not_kept_unless_the_operator_allows_it(tmp_path: Path) -> None:
+    async with serving_store(tmp_path) as store:
+        seen = await keep(store, {"url": PAGE})
+    assert (seen.status, kind(seen)) == (403, "not-writable")
+
+
+async def test_a_reference_is_kept_with_the_headers_of_a_write(tmp_path: Path) -> None:
+    archive, wanted = demo_archive(tmp_path), {"url": f"duri:2010-11-05T10:15:00Z:{MUSEUM}"}
+    async with serving_store(tmp_path, 'keep = "archives"', archive) as store:
+        seen = await keep(store, wanted)
+        again = await keep(store, wanted)
+        memento = await store.get(seen.headers["Location"])
+        live = await keep(store, {**wanted, "live": True})
+
+    uri = f"{BASE}/collections/notes/20101105101500/{MUSEUM}"
+    assert (seen.status, again.status, memento.status) == (201, 200, 200)
+    assert seen.headers["Location"] == again.headers["Location"] == uri
+    assert seen.headers["Memento-Datetime"] == "Fri, 05 Nov 2010 10:15:00 GMT"
+    assert links(seen)["cite-as"][0] == f"duri:2010-11-05T10:15:00Z:{MUSEUM}"
+    assert seen.headers["ETag"] == memento.headers["ETag"]
+    assert json.loads(seen.body)["outcome"] == "kept"
+    assert (live.status, kind(live)) == (403, "not-writable")
+
+
+async def test_references_that_cannot_be_kept_are_problems(tmp_path: Path) -> None:
+    archive = demo_archive(tmp_path)
+    async with serving_store(tmp_path, 'keep = "archives"', archive) as store:
+        answers = [
+            await keep(store, {"url": "http://nowhere.example/"}),
+            await keep(store, {"url": "nonsense:"}),
+            await keep(store, {"url": "http://a.example/\x00"}),
+            await keep(store, {"urls": []}),
+            await keep(store, b"\xff{"),
+            await keep(store, {"url": MUSEUM}, JSON),
+            await keep(store, {"url": MUSEUM}, BEARER, ("Content-Type", "text/plain")),
+        ]
+
+    assert [(seen.status, kind(seen)) for seen in answers] == [
+        (404, "no-memento"),
+        (400, "bad-identifier"),
+        (400, "bad-identifier"),
+        (400, "bad-request"),
+        (400, "bad-request"),
+        (401, "token-required"),
+        (415, "bad-request"),
+    ]
