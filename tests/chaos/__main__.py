@@ -16,6 +16,7 @@ from tests.chaos import (
     redis_trouble,
     reload,
     replicas,
+    series,
     smuggling,
     store,
 )
@@ -39,6 +40,7 @@ GROUPS = (
     forbidden_addresses,
     smuggling,
     store,
+    series,
 )
 SCENARIOS = tuple(scenario for group in GROUPS for scenario in group.SCENARIOS)
 
