@@ -32,7 +32,12 @@ from timegate.cdx import (
     query_from,
 )
 from timegate.cdx.formats import PYWB, URL_M, WAYBACK
-from timegate.endpoints import PathDescription
+from timegate.endpoints import (
+    CDX_PARAMETERS,
+    TEXT_CONTENT,
+    PathDescription,
+    answered,
+)
 from timegate.identifiers.url import read_url
 from timegate.resolution.model import Attempt, Deadlines, Preferences, Query, Resolution, Router
 from timegate.resolution.preferences import BadPreference, check_archives, preferences_from
@@ -49,9 +54,26 @@ from timegate.responses.timemap import sources
 from timegate.timemaps import ArchiveLists, Merge, MergeDeadlines
 
 VARY: Final = "prefer"
+_CAPTURES: Final = ("Memento-Sources", "Vary", "Cache-Control", "Preference-Applied")
 PATHS: Final = {
-    "/cdx/search/cdx": PathDescription("CDX server as that of the Wayback Machine"),
-    "/cdx": PathDescription("CDX server as that of pywb"),
+    "/cdx/search/cdx": PathDescription(
+        "CDX server as that of the Wayback Machine, over all archives",
+        answered(
+            "The captures, oldest first",
+            {**TEXT_CONTENT, "application/json": "CdxArray"},
+            *_CAPTURES,
+        ),
+        ("cdx-url", *CDX_PARAMETERS, "cdx-wayback-output"),
+    ),
+    "/cdx": PathDescription(
+        "CDX server as that of pywb, over all archives",
+        answered(
+            "The captures, oldest first",
+            {**TEXT_CONTENT, "text/x-cdxj": "Text", "text/x-ndjson": "Text"},
+            *_CAPTURES,
+        ),
+        ("cdx-url", *CDX_PARAMETERS, "cdx-pywb-output"),
+    ),
 }
 _PREFERENCES: Final = ("archives", "exclude", "wait")
 """Parameters of ours that CDX servers of others do not have."""

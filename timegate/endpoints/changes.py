@@ -11,7 +11,12 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Final, NamedTuple
 
 from archives.registry import Registry
-from timegate.endpoints import PathDescription
+from timegate.endpoints import (
+    EVENTS_CONTENT,
+    UNCHANGED,
+    PathDescription,
+    answered,
+)
 from timegate.following.feeds import (
     EVENTS,
     FORMATS,
@@ -43,13 +48,21 @@ from timegate.responses.validators import etag, last_modified, unless_known
 from timegate.store import Revision, RevisionWriter, StoreSettings, Written
 
 PREFIX: Final = "/changes/"
+_FEEDS: Final = answered(
+    "The changes, newest first; or a stream of them",
+    {"application/atom+xml": "Text", "application/feed+json": "Feed", **EVENTS_CONTENT},
+    *("ETag", "Last-Modified", "Vary", "Cache-Control"),
+)
 PATHS: Final = {
     "/changes/{identifier}": PathDescription(
         "New captures of a page: Atom, JSON Feed or server-sent events, by Accept or as=",
-        ("identifier", "Last-Event-ID"),
+        {**_FEEDS, **UNCHANGED},
+        ("identifier", "changes-as", "Last-Event-ID", "If-None-Match"),
     ),
     "/changes/{format}/{identifier}": PathDescription(
-        "The same in one format", ("changes-format", "identifier", "Last-Event-ID")
+        "The same in one format",
+        {**_FEEDS, **UNCHANGED},
+        ("changes-format", "identifier", "Last-Event-ID", "If-None-Match"),
     ),
 }
 _VARY: Final = "accept"

@@ -16,7 +16,13 @@ from archives.model import Memento
 from archives.registry import Registry
 from timegate.citations import Copy, UrlStatus, copy_found
 from timegate.citations.forms import FORMS, Form, reference
-from timegate.endpoints import PathDescription
+from timegate.endpoints import (
+    HTML_CONTENT,
+    TEXT_CONTENT,
+    VERDICT,
+    PathDescription,
+    answered,
+)
 from timegate.endpoints.resolve import Resolve
 from timegate.pages.rendering import HEADERS, Pages, wants_page
 from timegate.resolution.context import RequestContext
@@ -27,12 +33,6 @@ from timegate.responses.problems import problem
 from timegate.text import similar
 from timegate.verdict import in_words, verdict
 
-PATHS: Final = {
-    "/cite": PathDescription(
-        "Citations of the best memento of a reference, with the title of the page",
-        ("cite-id", "cite-format", "title", "url-status", "access-date"),
-    ),
-}
 _MOST_PARAMETERS: Final = 10
 _LONGEST_TITLE: Final = 1_000
 _NAMES: Final = ("id", "format", "title", "url-status", "access-date")
@@ -42,6 +42,22 @@ _TYPES: Final[Mapping[str, str]] = {
     "ris": "application/x-research-info-systems; charset=utf-8",
 }
 _TEXT: Final = "text/plain; charset=utf-8"
+PATHS: Final = {
+    "/cite": PathDescription(
+        "Citations of the best memento of a reference, with the title of the page",
+        answered(
+            "All citations as JSON or as a page, or one as text",
+            {
+                "application/json": "Citations",
+                **HTML_CONTENT,
+                **dict.fromkeys((kind.partition(";")[0] for kind in _TYPES.values()), "Text"),
+                **TEXT_CONTENT,
+            },
+            *VERDICT,
+        ),
+        ("cite-id", "cite-format", "title", "url-status", "access-date"),
+    ),
+}
 TitleOf = Callable[[Memento, RequestContext], Awaitable[str | None]]
 
 

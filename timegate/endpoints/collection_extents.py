@@ -35,7 +35,16 @@ from timegate.collections.extents import (
     snapshot_of,
 )
 from timegate.collections.replay import STAMPED
-from timegate.endpoints import PathDescription
+from timegate.endpoints import (
+    ANY_CONTENT,
+    HTML_CONTENT,
+    MEMENTO,
+    VERDICT,
+    AnswerDescription,
+    Content,
+    PathDescription,
+    answered,
+)
 from timegate.endpoints.pwid_resolver import PwidMembers, pwid_members
 from timegate.identifiers import parse
 from timegate.identifiers.model import ParsedIdentifier
@@ -60,27 +69,54 @@ from timegate.responses.model import (
 from timegate.responses.problems import not_negotiable, problem, unreadable
 from timegate.verdict import header_safe
 
+_LISTED: Final[Content] = {"application/linkset+json": "Linkset", **HTML_CONTENT}
 PATHS: Final = {
     "/collections/{id}/pwid": PathDescription(
         "A PWID of a local collection, by its members",
+        {
+            "302": AnswerDescription(
+                "To what the collection holds; the verdict is in Memento-Precision",
+                {"application/json": "Verdict"},
+                ("Location", *VERDICT),
+            ),
+            "200": AnswerDescription(
+                "The report, with as=json",
+                {"application/json": "Verdict", **HTML_CONTENT},
+                VERDICT,
+            ),
+        },
         ("id", "time", "coverage", "item"),
-        {"302": "To what the collection holds; the verdict is in Memento-Precision"},
     ),
     "/collections/{id}/pages": PathDescription(
         "The pages of a site in a local collection, as of a time",
-        ("id", "time", "coverage", "item"),
+        answered("The pages", _LISTED, "Vary", "Cache-Control"),
+        ("id", "time", "extent", "item"),
     ),
     "/collections/{id}/members/{stamp}/{url}": PathDescription(
-        "The references in an archived list", ("id", "stamp", "url")
+        "The references in an archived list",
+        answered("The references", _LISTED, "Vary", "Cache-Control"),
+        ("id", "stamp", "url"),
     ),
     "/collections/{id}/lists/{name}": PathDescription(
-        "A list of the collection, or the references in it", ("id", "name")
+        "A list of the collection, or the references in it",
+        {
+            **answered("The references", _LISTED, "Vary", "Cache-Control"),
+            "302": AnswerDescription("To the archived list", {}, ("Location",)),
+        },
+        ("id", "name"),
     ),
     "/collections/{id}/snapshot/{stamp}/{url}": PathDescription(
-        "The archived image of a page", ("id", "stamp", "url")
+        "The archived image of a page",
+        {
+            **answered("The image", ANY_CONTENT, *MEMENTO),
+            "302": AnswerDescription("To the image", {}, ("Location",)),
+        },
+        ("id", "stamp", "url"),
     ),
     "/collections/{id}/recording/{stamp}/{url}": PathDescription(
-        "The record of a capture, as WARC", ("id", "stamp", "url")
+        "The record of a capture, as WARC",
+        answered("The record", {"application/warc": "Bytes"}, "Content-Disposition"),
+        ("id", "stamp", "url"),
     ),
 }
 _LINKSET: Final = {"Content-Type": "application/linkset+json", "Cache-Control": "no-cache"}

@@ -20,14 +20,20 @@ from archives.uri import check_text
 from archives.warc_index.collection import Collection
 from archives.warc_index.model import IndexRow, Key, is_asserted
 from timegate.access.blocklist import Blocklist
-from timegate.endpoints import PathDescription
+from timegate.endpoints import (
+    LINES_CONTENT,
+    PathDescription,
+    answered,
+)
 from timegate.responses.model import ClientRequest, EarlyResponse, Response, StreamingResponse
 from timegate.responses.problems import problem, unreadable
 from timegate.responses.validators import last_modified, unless_known
 
 PATHS: Final = {
     "/collections/{id}/index": PathDescription(
-        "All captures of a local collection, as lines of JSON", ("id", "index-url", "after")
+        "All captures of a local collection, as lines of JSON",
+        answered("The captures; the last line has end", LINES_CONTENT, "Last-Modified"),
+        ("id", "index-url", "after"),
     ),
 }
 NDJSON: Final = "application/x-ndjson"

@@ -22,7 +22,23 @@ from timegate.collections import (
 )
 from timegate.collections.cdx import CollectionCdx
 from timegate.collections.replay import STAMPED, CollectionReplay
-from timegate.endpoints import PathDescription
+from timegate.endpoints import (
+    ANY_CONTENT,
+    CDX_PARAMETERS,
+    HTML_CONTENT,
+    MEMENTO,
+    QUERIED,
+    REDIRECT,
+    STATIC,
+    TEXT_CONTENT,
+    TIMEMAP_HEADERS,
+    TIMEMAPS,
+    UNCHANGED,
+    VERDICT,
+    AnswerDescription,
+    PathDescription,
+    answered,
+)
 from timegate.endpoints.collection_extents import CollectionExtents, CollectionPages
 from timegate.endpoints.collection_index import CollectionIndex
 from timegate.endpoints.timegate import TimeGateEndpoint
@@ -44,10 +60,64 @@ from timegate.responses.timemap import TimeMapResponses, listed_query
 from timegate.responses.validators import etag, is_unchanged, last_modified
 from timegate.timemaps import FORMATS, ArchiveLists
 
+# All captures are on one page, and of one archive.
+_CDX_PARAMETERS: Final = tuple(
+    key for key in CDX_PARAMETERS if key not in {"cdx-page", "archives", "exclude", "wait"}
+)
+_TO_CAPTURE: Final = {
+    "302": AnswerDescription("To the capture that is closest", {}, ("Location", *VERDICT))
+}
+_CAPTURE: Final = {
+    **answered("The archived response; other archived statuses too", ANY_CONTENT, *MEMENTO),
+    "206": AnswerDescription("The requested range of it", ANY_CONTENT, MEMENTO),
+    **UNCHANGED,
+    **_TO_CAPTURE,
+}
 PATHS: Final = {
-    "/collections": PathDescription("The local collections"),
-    "/collections/{id}/{stamp}{view}/{url}": PathDescription(
-        "A memento in a local collection", ("id", "stamp", "view", "url")
+    "/collections": PathDescription(
+        "The local collections",
+        answered(
+            "The collections", {"application/json": "Collections", **HTML_CONTENT}, "Vary"
+        ),
+        problems=STATIC,
+    ),
+    "/collections/{id}": PathDescription(
+        "One local collection: its addresses",
+        answered(
+            "The addresses", {"application/json": "CollectionAddresses", **HTML_CONTENT}, "Vary"
+        ),
+        ("id",),
+    ),
+    "/collections/{id}/timegate/{url}": PathDescription(
+        "The TimeGate of a local collection", REDIRECT, ("id", "url", "Accept-Datetime")
+    ),
+    "/collections/{id}/timemap/{format}/{url}": PathDescription(
+        "The TimeMap of a local collection",
+        {
+            **answered("All captures, oldest first", TIMEMAPS, *TIMEMAP_HEADERS),
+            **UNCHANGED,
+        },
+        ("id", "format", "url", "If-None-Match"),
+    ),
+    "/collections/{id}/cdx": PathDescription(
+        "The CDX server of a local collection, as that of pywb",
+        answered(
+            "The captures, with the places of their records",
+            {**TEXT_CONTENT, "text/x-cdxj": "Text", "text/x-ndjson": "Text"},
+        ),
+        ("id", "cdx-url", *_CDX_PARAMETERS, "cdx-pywb-output"),
+    ),
+    "/collections/{id}/{stamp}/{url}": PathDescription(
+        "A capture in a local collection, without scripts",
+        _CAPTURE,
+        ("id", "stamp", "url", "Range", "If-None-Match"),
+        problems=(*QUERIED, "403", "416"),
+    ),
+    "/collections/{id}/{stamp}id_/{url}": PathDescription(
+        "A capture in a local collection, as it was harvested",
+        _CAPTURE,
+        ("id", "stamp", "url", "Range", "If-None-Match"),
+        problems=(*QUERIED, "403", "416"),
     ),
 }
 _VALIDATED: Final = {"Cache-Control": "no-cache", "Vary": TIMEMAP_VARY}

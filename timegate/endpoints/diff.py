@@ -11,7 +11,12 @@ from archives.moment import Moment
 from archives.regex_compat import compiled
 from archives.registry import Registry
 from timegate.content.findings import UnreadCopy
-from timegate.endpoints import PathDescription
+from timegate.endpoints import (
+    HTML_CONTENT,
+    VERDICT,
+    PathDescription,
+    answered,
+)
 from timegate.endpoints.resolve import Resolve
 from timegate.pages.rendering import HEADERS, Pages, wants_page
 from timegate.resolution.model import DiffsCopies, Query, Resolution
@@ -39,6 +44,11 @@ DIFF_FORMS: Final = ("html", "json")
 PATHS: Final = {
     "/diff/{identifier}/{stamp}": PathDescription(
         "Two copies of a page by their texts: that of the identifier, and one near a time",
+        answered(
+            "The difference; 502 if a copy is held, but its text cannot be read",
+            {"application/json": "Difference", **HTML_CONTENT},
+            *VERDICT,
+        ),
         (
             "identifier",
             "stamp",
@@ -46,10 +56,6 @@ PATHS: Final = {
             *(parameter.name for parameter in PARAMETERS),
             "Prefer",
         ),
-        {
-            "200": "application/json or text/html, by Accept or the parameter as",
-            "502": "A copy is held, but its text cannot be read",
-        },
     ),
 }
 _STAMP: Final = compiled(r"[0-9]{4,14}")

@@ -16,7 +16,14 @@ from archives.diagnostics import Diagnosis, Malformed
 from archives.model import Closest, Memento
 from archives.moment import GRANULARITIES, Moment, second_of
 from archives.uri import WEB, check_text
-from timegate.endpoints import REDIRECT, PathDescription
+from timegate.endpoints import (
+    HTML_CONTENT,
+    REDIRECT,
+    VERDICT,
+    Content,
+    PathDescription,
+    answered,
+)
 from timegate.endpoints.memento_formats import (
     API,
     MEMGATOR,
@@ -42,19 +49,29 @@ from timegate.verdict import header_safe
 
 VARY: Final = "prefer"
 LIST_VARY: Final = "accept, prefer"
+_FORMATS: Final[Content] = {
+    "application/link-format": "Text",
+    "application/json": "MementoDescription",
+    "application/cdxj+ors": "Text",
+}
 PATHS: Final = {
     "/memento/{stamp}/{url}": PathDescription(
-        "The closest memento", ("stamp", "url", "Prefer"), REDIRECT
+        "The closest memento", REDIRECT, ("stamp", "url", "Prefer")
     ),
     "/memento/{format}/{stamp}/{url}": PathDescription(
         "The closest memento, described as by MemGator",
+        answered("The memento with first, prev, next and last", _FORMATS, *VERDICT),
         ("memgator-format", "stamp", "url", "Prefer"),
     ),
-    "/api/json/{stamp}/{url}": PathDescription(
-        "The closest memento, described as by Time Travel", ("stamp", "url", "Prefer")
+    "/api/{format}/{stamp}/{url}": PathDescription(
+        "The closest memento; json as Time Travel describes it",
+        answered("The memento with first, prev, next and last", _FORMATS, *VERDICT),
+        ("memgator-format", "stamp", "url", "Prefer"),
     ),
     "/list/{stamp}/{url}": PathDescription(
-        "The closest memento of each archive", ("stamp", "url", "Prefer")
+        "The closest memento of each archive",
+        answered("The mementos", {"application/json": "MementoList", **HTML_CONTENT}, *VERDICT),
+        ("stamp", "url", "Prefer"),
     ),
 }
 _LONGEST_STAMP: Final = 14

@@ -4,67 +4,84 @@ OpenAPI cannot express that a path parameter contains slashes and a query string
 says so.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from importlib.metadata import version
 from pkgutil import iter_modules
-from typing import Final, get_args
+from typing import Final
 
 import msgspec
 
 from timegate import endpoints
-from timegate.citations import UrlStatus
-from timegate.citations.forms import FORMS
-from timegate.endpoints import PathDescription
-from timegate.endpoints.diff import DIFF_FORMS
-from timegate.endpoints.memento_formats import MEMGATOR
-from timegate.endpoints.parts import PARTS_FORMS
-from timegate.endpoints.resolve import RESPONSE_FORMS
-from timegate.endpoints.thttp import OPERATIONS
-from timegate.following.feeds import FORMATS as CHANGES_FORMATS
-from timegate.identifiers import KINDS
-from timegate.resolution.preferences import ALSO, PARAMETERS, Parameter
-from timegate.responses.model import FORMAT_PARAMETER, NO_NEGOTIATION, ClientRequest, Response
-from timegate.timemaps import FORMATS
+from timegate.endpoints import (
+    AnswerDescription,
+    Content,
+    PathDescription,
+    WriteDescription,
+    answered,
+)
+from timegate.endpoints.openapi_parameters import PARAMETERS_BY_KEY
+from timegate.endpoints.openapi_schemas import ALWAYS, EXAMPLES, HEADERS, PROBLEMS, SCHEMAS
+from timegate.responses.model import NO_NEGOTIATION, ClientRequest, Response
+from timegate.responses.problems import PROBLEM_TYPE
 
 Json = dict[str, object]
-PATHS: Final = {"/openapi.json": PathDescription("This description")}
-_RAW: Final = "Raw, to the end of the target, query string included; nothing in it is decoded."
-_KINDS: Final = "; ".join(kind.label for kind in KINDS if kind.is_reference)
-_PROBLEM: Final = {
-    "description": "application/problem+json; 404 only if every archive lacks the page",
-    "content": {"application/problem+json": {}},
+MEDIA_TYPE: Final = "application/vnd.oai.openapi+json"
+PATHS: Final = {
+    "/openapi.json": PathDescription(
+        "This description",
+        answered("OpenAPI 3.1", {MEDIA_TYPE: "Bytes"}, "Link", "Cache-Control"),
+        problems=(),
+    )
 }
+_OPTIONS: Final = AnswerDescription(
+    "The methods of this address",
+    {},
+    ("Allow", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers"),
+)
 
 
 class OpenApi:
     """Answers with the description."""
 
-    def __init__(self, base_url: str) -> None:
-        self._body = msgspec.json.encode(description(base_url))
+    def __init__(self, base_url: str, without: tuple[str, ...] = ()) -> None:
+        """Describe the server at *base_url*, *without* paths that begin so."""
+        self._body = msgspec.json.encode(description(base_url, without))
 
     async def __call__(self, _: ClientRequest) -> Response:
         """Return the description."""
         headers = {
-            "Content-Type": "application/vnd.oai.openapi+json;version=3.1",
+            "Content-Type": f"{MEDIA_TYPE};version=3.1",
             "Cache-Control": "max-age=3600",
             "Link": NO_NEGOTIATION,
         }
         return Response(200, headers, self._body)
 
 
-def description(base_url: str) -> Json:
-    """Return the description of a server at *base_url*."""
+def description(base_url: str, without: tuple[str, ...] = ()) -> Json:
+    """Return the description of a server at *base_url*, *without* paths that begin so."""
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "timegate",
             "version": version("timegate-proxy"),
             "description": "Resolves references to the archived web to the best copy that any "
-            "archive still holds, and says exactly how good that copy is.",
+            "archive still holds, and says exactly how good that copy is. HEAD is answered "
+            "wherever GET is, and OPTIONS everywhere.",
         },
         "servers": [{"url": base_url}],
-        "paths": {path: {"get": _operation(described)} for path, described in _paths()},
+        "paths": {
+            path: _operations(described)
+            for path, described in _paths()
+            if not path.startswith(without)
+        },
+        "components": {
+            "schemas": SCHEMAS,
+            "parameters": {key: _parameter(key) for key in PARAMETERS_BY_KEY},
+            "headers": {name: _header(name) for name in HEADERS},
+            "responses": {f"Problem{status}": _problem(status) for status in PROBLEMS},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
     }
 
 
@@ -75,109 +92,149 @@ def _paths() -> Iterator[tuple[str, PathDescription]]:
         yield from getattr(module, "PATHS", {}).items()
 
 
-def _operation(described: PathDescription) -> Json:
+def _operations(described: PathDescription) -> Json:
+    """Return the operations of an address, by method."""
+    operations: Json = {}
+    if described.responses:
+        operations["get"] = _get(described)
+        operations["head"] = _head(described)
+    for method, write in described.writes.items():
+        operations[method] = _write(write)
+    in_path = [key for key in described.parameters if _place(key) == "path"]
+    methods: Json = {"204": _answer(_OPTIONS)}
+    operations["options"] = {
+        "summary": "The methods of this address",
+        "parameters": [_referred("parameters", key) for key in in_path],
+        "responses": _problems(("404",)) | methods,
+    }
+    return operations
+
+
+def _head(described: PathDescription) -> Json:
+    answers: Json = {
+        status: _answer(answer._replace(content={}))
+        for status, answer in described.responses.items()
+    }
+    return {
+        "summary": "The header of the answer to GET",
+        "parameters": [_referred("parameters", key) for key in described.parameters],
+        "responses": {**_problems(described.problems), **answers},
+    }
+
+
+def _get(described: PathDescription) -> Json:
     operation: Json = {
         "summary": described.summary,
-        "parameters": [_parameter(name) for name in described.parameters],
-        "responses": {
-            **{status: {"description": text} for status, text in described.responses.items()},
-            "default": _PROBLEM,
-        },
+        "parameters": [_parameter(key) for key in described.parameters],
+        "responses": _responses(described.responses.items(), described.problems),
     }
     if described.description:
         operation["description"] = described.description
     return operation
 
 
+def _write(write: WriteDescription) -> Json:
+    operation: Json = {
+        "summary": write.summary,
+        "parameters": [_parameter(key) for key in write.parameters],
+        "requestBody": {"required": True, "content": _sent(write.body)},
+        "responses": _responses(write.responses.items(), write.problems),
+    }
+    if "401" in write.problems:
+        operation["security"] = [{"token": []}]
+    return operation
+
+
+def _responses(
+    answers: Iterable[tuple[str, AnswerDescription]], problems: tuple[str, ...]
+) -> Json:
+    """Return all answers by status; where an answer has the status of a problem, both."""
+    responses = _problems(problems)
+    for status, answer in answers:
+        response = _answer(answer)
+        if status in responses:
+            content = response.get("content", {})
+            assert isinstance(content, dict)  # noqa: S101 -- made here
+            response["content"] = {**_PROBLEM_CONTENT, **content}
+        responses[status] = response
+    return responses
+
+
+def _problems(statuses: tuple[str, ...]) -> Json:
+    return {
+        status: {**_referred("responses", f"Problem{status}"), "description": PROBLEMS[status]}
+        for status in sorted({*ALWAYS, *statuses})
+    }
+
+
+def _answer(answer: AnswerDescription) -> Json:
+    response: Json = {"description": answer.description}
+    if answer.content:
+        response["content"] = _content(answer.content)
+    if answer.headers:
+        response["headers"] = {name: _header_of(name) for name in answer.headers}
+    return response
+
+
+def _content(content: Content) -> Json:
+    return {
+        media_type: {"schema": _referred("schemas", schema)}
+        for media_type, schema in content.items()
+    }
+
+
+def _sent(content: Content) -> Json:
+    """Return the body of a request, with an example."""
+    return {
+        media_type: {
+            "schema": _referred("schemas", schema),
+            "example": EXAMPLES[schema] if schema in EXAMPLES else _example(schema),
+        }
+        for media_type, schema in content.items()
+    }
+
+
+def _example(schema: str) -> object:
+    examples = SCHEMAS[schema]["examples"]
+    assert isinstance(examples, list)  # noqa: S101 -- a test reads all of them
+    return examples[0]
+
+
+def _header_of(name: str) -> Json:
+    # A redirect without its target would be none; other headers are not always there.
+    if name == "Location":
+        return {**_header(name), "required": True}
+    return _referred("headers", name)
+
+
+def _referred(kind: str, name: str) -> Json:
+    return {"$ref": f"#/components/{kind}/{name}"}
+
+
+def _header(name: str) -> Json:
+    text, schema = HEADERS[name]
+    return {"description": text, "schema": schema}
+
+
+_PROBLEM_CONTENT: Final = _content({PROBLEM_TYPE: "Problem", "text/html": "Text"})
+
+
+def _problem(status: str) -> Json:
+    """Return a problem; browsers get a page."""
+    headers = ("Retry-After",) if status in {"429", "502", "503", "504"} else ()
+    return {
+        "description": PROBLEMS[status],
+        "content": _PROBLEM_CONTENT,
+        "headers": {
+            name: _referred("headers", name) for name in (*headers, "Cache-Control", "Vary")
+        },
+    }
+
+
+def _place(key: str) -> object:
+    return PARAMETERS_BY_KEY[key].get("in", "path")
+
+
 def _parameter(key: str) -> Json:
-    parameter = {"name": key, "in": "path", **_PARAMETERS[key]}
-    return {
-        "schema": {"type": "string"},
-        **parameter,
-        "required": parameter["in"] == "path",
-    }
-
-
-def _preference(parameter: Parameter) -> Json:
-    schema = _one_of(parameter.values) if parameter.values else {"type": "string"}
-    return {
-        "in": "query",
-        "description": f"{parameter.description} Allowed: {parameter.allowed}.",
-        "schema": {"type": "array", "items": schema} if parameter.name == ALSO else schema,
-    }
-
-
-def _one_of(values: Iterable[str]) -> Json:
-    return {"type": "string", "enum": [*values]}
-
-
-_PARAMETERS: Final[Mapping[str, Json]] = {
-    "url": {"description": _RAW},
-    "identifier": {"description": f"One of: {_KINDS}. {_RAW}"},
-    "stamp": {"description": "4 to 14 digits, UTC; more for raw bytes"},
-    "format": {
-        "description": "; ".join(f"{name}: {w.description}" for name, w in FORMATS.items()),
-        "schema": _one_of(FORMATS),
-    },
-    "index-url": {"name": "url", "in": "query", "description": "One page; without it, all."},
-    "after": {"in": "query", "description": "The value of next in the list before it."},
-    "changes-format": {"name": "format", "schema": _one_of(CHANGES_FORMATS)},
-    "Last-Event-ID": {
-        "in": "header",
-        "description": "The id of the last event that the client has; for server-sent events",
-    },
-    "memgator-format": {"name": "format", "schema": _one_of(MEMGATOR)},
-    "id": {"description": "The id of an archive"},
-    "series": {"description": "The name of a series, such as oma.eop.gov.us"},
-    "document": {
-        "description": "YYYY/MM/DD/id.format.version; format and version may be left out, "
-        "and * stands for any. A fragment follows as %23char=37,51. See docs/pdi.md."
-    },
-    "name": {"description": "The id of a list, without ~"},
-    "archiveString": {"in": "query", "description": "A PWID, or a link into an archive"},
-    "time": {"in": "query", "description": "The time of a PWID: 2016-01-22T11:20:29Z"},
-    "coverage": {"in": "query", "description": "The precision of a PWID: page, part, site ..."},
-    "item": {"in": "query", "description": "The archived URL, or ~ and an id. The last one."},
-    "archive": {"in": "query", "description": "An archive-id; without it, any archive."},
-    "view": {"description": "Empty, or id_ for the raw bytes"},
-    "cite-id": {
-        "name": "id",
-        "in": "query",
-        "description": f"The reference, percent-encoded. One of: {_KINDS}.",
-    },
-    "cite-format": {
-        "name": "format",
-        "in": "query",
-        "description": "One citation as text; without it, all as JSON or as a page.",
-        "schema": _one_of(FORMS),
-    },
-    "title": {"in": "query", "description": "The title; without it, that of the copy."},
-    "access-date": {
-        "name": "access-date",
-        "in": "query",
-        "schema": {"type": "string", "format": "date"},
-        "description": "When the original was read, for Wikipedia's template.",
-    },
-    "url-status": {
-        "in": "query",
-        "description": "The state of the original, for cs1.",
-        "schema": _one_of(get_args(UrlStatus)),
-    },
-    "operation": {"schema": _one_of(OPERATIONS)},
-    "Accept-Datetime": {
-        "in": "header",
-        "description": "RFC 7089; for example Thu, 31 May 2007 20:35:00 GMT",
-    },
-    "Prefer": {
-        "in": "header",
-        "description": f"RFC 7240; {', '.join(p.name for p in PARAMETERS)}",
-    },
-    FORMAT_PARAMETER: {"in": "query", "schema": _one_of(RESPONSE_FORMS)},
-    "parts-format": {
-        "name": FORMAT_PARAMETER,
-        "in": "query",
-        "schema": _one_of(PARTS_FORMS),
-    },
-    "diff-format": {"name": FORMAT_PARAMETER, "in": "query", "schema": _one_of(DIFF_FORMS)},
-    **{parameter.name: _preference(parameter) for parameter in PARAMETERS},
-}
+    parameter = {"name": key, "in": "path", "required": False, **PARAMETERS_BY_KEY[key]}
+    return parameter | {"required": parameter["required"] or parameter["in"] == "path"}

@@ -15,7 +15,15 @@ from archives.kinds import KINDS
 from archives.model import ArchiveEntry, Closest
 from archives.registry import Registry
 from timegate.access.networks import PUBLIC_FACTS
-from timegate.endpoints import PathDescription
+from timegate.endpoints import (
+    EVENTS_CONTENT,
+    HTML_CONTENT,
+    STATIC,
+    TEXT_CONTENT,
+    AnswerDescription,
+    PathDescription,
+    answered,
+)
 from timegate.resolution.model import Attempt
 from timegate.responses.model import (
     NO_NEGOTIATION,
@@ -29,14 +37,44 @@ from timegate.responses.problems import problem
 _ARCHIVE_KINDS: Final = "; ".join(f"{kind}: {kind.description}" for kind in KINDS.values())
 PATHS: Final = {
     "/archives": PathDescription(
-        "All archives with their state", description=f"Kinds of archives: {_ARCHIVE_KINDS}"
+        "All archives with their state",
+        answered("The archives", {"application/json": "Archives", **HTML_CONTENT}, "Vary"),
+        description=f"Kinds of archives: {_ARCHIVE_KINDS}",
+        problems=STATIC,
     ),
-    "/archives/{id}": PathDescription("One archive with its state", ("id",)),
-    "/about": PathDescription("Name, version and contact of this server"),
-    "/healthz": PathDescription("Whether the process responds"),
-    "/readyz": PathDescription("Whether the server is ready for requests"),
-    "/metrics": PathDescription("Metrics for Prometheus"),
-    "/monitor": PathDescription("Outcomes of requests to archives, as server-sent events"),
+    "/archives/{id}": PathDescription(
+        "One archive with its state",
+        answered("The archive", {"application/json": "Archive", **HTML_CONTENT}, "Vary"),
+        ("id",),
+        problems=("404",),
+    ),
+    "/about": PathDescription(
+        "Name, version and contact of this server",
+        answered("This server", {"application/json": "About", **HTML_CONTENT}, "Vary"),
+        problems=STATIC,
+    ),
+    "/healthz": PathDescription(
+        "Whether the process responds", answered("It does", TEXT_CONTENT), problems=STATIC
+    ),
+    "/readyz": PathDescription(
+        "Whether the server is ready for requests",
+        {
+            **answered("It is", {"application/json": "Readiness"}),
+            "503": AnswerDescription("It is not", {"application/json": "Readiness"}),
+        },
+        problems=STATIC,
+    ),
+    "/metrics": PathDescription(
+        "Metrics for Prometheus", answered("The metrics", TEXT_CONTENT), problems=STATIC
+    ),
+    "/monitor": PathDescription(
+        "Outcomes of requests to archives, as server-sent events",
+        answered("A stream without end", EVENTS_CONTENT),
+        problems=STATIC,
+    ),
+    "/robots.txt": PathDescription(
+        "What crawlers may request", answered("The rules", TEXT_CONTENT), problems=STATIC
+    ),
 }
 State = Callable[[str], Mapping[str, object]]
 """Returns the state of an archive by its id."""

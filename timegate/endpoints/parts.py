@@ -7,7 +7,12 @@ from typing import Final, NamedTuple
 from archives.errors import ArchiveError
 from archives.model import Memento
 from archives.registry import Registry
-from timegate.endpoints import PathDescription
+from timegate.endpoints import (
+    HTML_CONTENT,
+    VERDICT,
+    PathDescription,
+    answered,
+)
 from timegate.endpoints.resolve import Resolve
 from timegate.pages.rendering import FRAMED_HEADERS, Pages
 from timegate.parts.composite import CompositeMemento, Part, PartLimits
@@ -37,12 +42,17 @@ PATHS: Final = {
     "/parts/{identifier}": PathDescription(
         "What the page of a reference embeds: the capture of each part near the time of the "
         "page, its PWID, and how coherent it is",
+        answered(
+            "The parts; 502 if the page is held, but its bytes cannot be read",
+            {
+                **dict.fromkeys((form.media_type for form in PARTS_FORMATS.values()), "Text"),
+                "application/json": "Parts",
+                "application/linkset+json": "Linkset",
+                **HTML_CONTENT,
+            },
+            *VERDICT,
+        ),
         ("identifier", "parts-format", *(parameter.name for parameter in PARAMETERS), "Prefer"),
-        {
-            "200": ", ".join(form.media_type for form in PARTS_FORMATS.values())
-            + " or text/html, by Accept or the parameter as",
-            "502": "The page is held, but its bytes cannot be read",
-        },
     ),
 }
 PartsOf = Callable[

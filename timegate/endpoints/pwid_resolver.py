@@ -10,7 +10,13 @@ from urllib.parse import unquote, urlsplit
 
 from archives.regex_compat import compiled
 from archives.registry import Registry
-from timegate.endpoints import REDIRECT, PathDescription
+from timegate.endpoints import (
+    HTML_CONTENT,
+    REDIRECT,
+    VERDICT,
+    AnswerDescription,
+    PathDescription,
+)
 from timegate.endpoints.resolve import Resolve
 from timegate.responses.model import (
     OWN_PARAMETERS,
@@ -22,11 +28,19 @@ from timegate.responses.model import (
 )
 from timegate.responses.problems import problem
 
+_RESOLVED: Final = {
+    **REDIRECT,
+    "303": AnswerDescription("To the document of a tdb", {}, ("Location",)),
+    "200": AnswerDescription(
+        "The report, or the page", {"application/json": "Report", **HTML_CONTENT}, VERDICT
+    ),
+}
 PATHS: Final = {
     "/pwid": PathDescription(
         "The same as other PWID resolvers: archiveString, or time, coverage and item",
-        ("archiveString", "time", "coverage", "item", "archive"),
-        REDIRECT,
+        _RESOLVED,
+        ("time", "coverage", "archive", "item"),
+        "archiveString, with a PWID or a link into an archive, replaces these parameters.",
     ),
 }
 _NAMES: Final = ("archivestring", "pwid")

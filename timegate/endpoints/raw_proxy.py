@@ -31,7 +31,11 @@ from archives.replay_links import read_link
 from archives.source import Fetcher, Reply, Request
 from archives.uri import WEB, check_text
 from timegate.cdx import timestamp
-from timegate.endpoints import PathDescription
+from timegate.endpoints import (
+    QUERIED,
+    RAW_BYTES,
+    PathDescription,
+)
 from timegate.identifiers.url import read_url
 from timegate.resolution.coalescing import Containment
 from timegate.resolution.context import BodySlots, placed
@@ -62,7 +66,10 @@ from timegate.verdict import header_safe, raw_address
 VARY: Final = "prefer"
 PATHS: Final = {
     "/memento/proxy/{stamp}/{url}": PathDescription(
-        "The raw bytes of a memento", ("stamp", "url", "Prefer")
+        "The raw bytes of a memento",
+        RAW_BYTES,
+        ("stamp", "url", "Prefer", "Range"),
+        problems=(*QUERIED, "403", "416"),
     ),
 }
 MOST: Final = 1024**3

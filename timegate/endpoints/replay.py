@@ -19,7 +19,13 @@ from archives.model import Closest, Memento
 from archives.moment import Moment
 from archives.registry import Registry
 from archives.uri import check_text
-from timegate.endpoints import PathDescription
+from timegate.endpoints import (
+    HTML_CONTENT,
+    VERDICT,
+    AnswerDescription,
+    PathDescription,
+    answered,
+)
 from timegate.identifiers.url import read_url
 from timegate.markup import TooComplex, is_walkable, rewritten
 from timegate.pages.rendering import HEADERS, Pages
@@ -41,12 +47,17 @@ from timegate.responses.replay_addresses import (
 from timegate.text.header_values import is_clean
 from timegate.verdict import header_safe, raw_address, verdict
 
+_WHOLE: Final = {
+    **answered("The page in a frame, with the verdict", HTML_CONTENT, *VERDICT, "X-Robots-Tag"),
+    "302": AnswerDescription("To the capture that is shown", {}, ("Location",)),
+}
 PATHS: Final = {
     "/view/{stamp}/{url}": PathDescription(
-        "A page of a local collection with its parts, without scripts", ("stamp", "url")
+        "A page of a local collection with its parts, without scripts", _WHOLE, ("stamp", "url")
     ),
     "/reconstruct/{stamp}/{url}": PathDescription(
         "A page with its parts from all archives, without scripts; if it is configured",
+        _WHOLE,
         ("stamp", "url"),
     ),
 }

@@ -13,7 +13,16 @@ from archives.diagnostics import Malformed
 from archives.errors import ArchiveError
 from archives.registry import Registry
 from timegate.collections.extents import HeldExtents
-from timegate.endpoints import REDIRECT, PathDescription
+from timegate.endpoints import (
+    HTML_CONTENT,
+    LINES_CONTENT,
+    REDIRECT,
+    VERDICT,
+    AnswerDescription,
+    PathDescription,
+    WriteDescription,
+    answered,
+)
 from timegate.event_loop import FairTurns, end
 from timegate.identifiers import parse
 from timegate.observability.logs import Unforeseen
@@ -53,16 +62,36 @@ VARY: Final = "accept, prefer"
 RESPONSE_FORMS: Final = ("json", "html", "redirect")
 """The values of the parameter ``as``."""
 _PREFERENCES: Final = (FORMAT_PARAMETER, *(parameter.name for parameter in PARAMETERS))
+_RESOLVED: Final = {
+    **REDIRECT,
+    "303": AnswerDescription("To the document of a tdb", {}, ("Location",)),
+    "200": AnswerDescription(
+        "The report, or the page", {"application/json": "Report", **HTML_CONTENT}, VERDICT
+    ),
+}
 PATHS: Final = {
     "/resolve/{identifier}": PathDescription(
         "The best memento of a reference, or the report on it",
+        _RESOLVED,
         ("identifier", *_PREFERENCES, "Prefer"),
-        {**REDIRECT, "200": "The report, or the page"},
     ),
     "/{identifier}": PathDescription(
         "The same as /resolve/{identifier}, without parameters",
+        _RESOLVED,
         ("identifier", "Prefer"),
-        {**REDIRECT, "200": "The report, or the page"},
+    ),
+    "/resolve": PathDescription(
+        "A PWID, as at other PWID resolvers; POST resolves many references",
+        _RESOLVED,
+        ("pwid", "Prefer"),
+        writes={
+            "post": WriteDescription(
+                "Many references, one per line; the answer is a line of JSON for each",
+                {"text/plain": "BatchLines", "text/csv": "BatchLines"},
+                answered("A report for each line, in the order of the lines", LINES_CONTENT),
+                problems=("408", "413"),
+            )
+        },
     ),
 }
 

@@ -13,7 +13,18 @@ from urllib.parse import parse_qs, quote, urlencode
 from archives.diagnostics import Malformed
 from archives.errors import ArchiveError
 from archives.registry import Registry
-from timegate.endpoints import PathDescription
+from timegate.endpoints import (
+    ANY_CONTENT,
+    CREATED,
+    MEMENTO,
+    QUERIED,
+    UNCHANGED,
+    WRITTEN,
+    AnswerDescription,
+    PathDescription,
+    WriteDescription,
+    answered,
+)
 from timegate.identifiers import parse
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.identifiers.pdi import Pdi
@@ -46,12 +57,36 @@ from timegate.verdict import Member, header_safe, written
 
 T = TypeVar("T")
 PREFIXES: Final = ("/pdi:", "/urn:pdi:")
-PATHS: Final = {
-    "/pdi://{series}/{document}": PathDescription(
+_DOCUMENT: Final = {
+    **answered("The document, or the list", ANY_CONTENT, "Memento-Precision", *MEMENTO),
+    "206": AnswerDescription("The requested range of it", ANY_CONTENT, MEMENTO),
+    **UNCHANGED,
+    "300": AnswerDescription("Several documents have this name", ANY_CONTENT),
+    "302": AnswerDescription("To where the document is", {}, ("Location",)),
+    "303": AnswerDescription("To a description of it", {}, ("Location",)),
+}
+_WRITES: Final = {
+    "put": "Mints a document, or adds a version or a format",
+    "post": "Adds an assertion about a document",
+}
+
+
+def _described(*parameters: str) -> PathDescription:
+    return PathDescription(
         "A document of a series, or with * a list; PUT and POST mint, add versions and assert",
-        ("series", "document"),
-        {"200": "The document, or the list", "302": "To where the document is"},
-    ),
+        _DOCUMENT,
+        (*parameters, "Accept-Datetime", "Range", "If-None-Match"),
+        problems=(*QUERIED, "406", "410", "416"),
+        writes={
+            method: WriteDescription(text, ANY_CONTENT, CREATED, parameters, WRITTEN)
+            for method, text in _WRITES.items()
+        },
+    )
+
+
+PATHS: Final = {
+    "/pdi://{series}/{document}": _described("series", "document"),
+    "/urn:pdi:{name}": _described("pdi-name"),
 }
 LIST_TYPE: Final = "text/uri-list"
 _JSON: Final = "application/json"

@@ -4,7 +4,12 @@ import json
 from typing import Final
 from urllib.parse import parse_qs
 
-from timegate.endpoints import PathDescription
+from timegate.endpoints import (
+    HTML_CONTENT,
+    STATIC,
+    PathDescription,
+    answered,
+)
 from timegate.endpoints.series import SeriesEndpoint
 from timegate.pages.rendering import wants_page
 from timegate.pages.series import SeriesPages
@@ -15,7 +20,13 @@ from timegate.series.description import of_representation, of_series
 from timegate.series.opening import OpenSeries
 from timegate.series.resolution import reading
 
-PATHS: Final = {"/series": PathDescription("The series of documents of this server")}
+PATHS: Final = {
+    "/series": PathDescription(
+        "The series of documents of this server",
+        answered("The series", {"application/json": "SeriesList", **HTML_CONTENT}, "Vary"),
+        problems=STATIC,
+    )
+}
 _WIDTHS: Final = (4, 2, 2)
 _PER_PAGE: Final = 200
 

@@ -13,7 +13,15 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 from urllib.parse import parse_qs, parse_qsl
 
-from timegate.endpoints import PathDescription
+from timegate.endpoints import (
+    ANY_CONTENT,
+    CREATED,
+    HTML_CONTENT,
+    WRITTEN,
+    PathDescription,
+    WriteDescription,
+    answered,
+)
 from timegate.endpoints.series import SeriesEndpoint, series_in
 from timegate.endpoints.store import WriteQuota
 from timegate.identifiers.pdi import Pdi
@@ -40,7 +48,15 @@ from timegate.verdict import header_safe
 
 PATHS: Final = {
     "/series/{series}": PathDescription(
-        "A series by year, month and day; POST mints a document", ("series",)
+        "A series by year, month and day; POST mints a document",
+        answered("The documents", {**ANY_CONTENT, **HTML_CONTENT}, "Vary"),
+        ("series",),
+        problems=("404", "406"),
+        writes={
+            "post": WriteDescription(
+                "Mints a document", ANY_CONTENT, CREATED, ("series",), WRITTEN
+            )
+        },
     ),
 }
 _BEARER: Final = "bearer "

@@ -28,7 +28,20 @@ from archives.warc_index.model import IndexRow, nanoseconds
 from timegate.access.blocklist import Blocklist
 from timegate.citations import citation
 from timegate.collections import address
-from timegate.endpoints import PathDescription
+from timegate.endpoints import (
+    ANY_CONTENT,
+    CREATED,
+    MEMENTO,
+    QUERIED,
+    STORED,
+    UNCHANGED,
+    WRITE_HEADERS,
+    WRITTEN,
+    AnswerDescription,
+    PathDescription,
+    WriteDescription,
+    answered,
+)
 from timegate.identifiers.duri import Duri
 from timegate.identifiers.url import read_url
 from timegate.resolution.context import RequestContext
@@ -58,16 +71,53 @@ from timegate.store import (
 from timegate.text.header_values import etag_of, is_clean
 from timegate.verdict import header_safe
 
+_KEPT: Final = (*STORED, "ETag", "Link")
 PATHS: Final = {
     "/store/{id}": PathDescription(
         "POST with a reference copies its best memento into the store",
+        {},
         ("id",),
-        {"201": "The memento in the store", "200": "The store held it already"},
+        writes={
+            "post": WriteDescription(
+                "Copies the best memento of a reference into the store",
+                {"application/json": "KeepRequest"},
+                {
+                    "201": AnswerDescription(
+                        "The memento is in the store",
+                        {"application/json": "Verdict"},
+                        ("Location", *_KEPT),
+                    ),
+                    "200": AnswerDescription(
+                        "The store held it already", {"application/json": "Verdict"}, _KEPT
+                    ),
+                },
+                ("id",),
+                WRITTEN,
+            )
+        },
     ),
     "/store/{id}/{url}": PathDescription(
         "The current revision of a page in a store, or its TimeGate; PUT and POST write one",
-        ("id", "url", "Accept-Datetime"),
-        {"200": "The current revision", "302": "To the memento, with Accept-Datetime"},
+        {
+            **answered("The current revision", ANY_CONTENT, "Content-Location", *MEMENTO),
+            "206": AnswerDescription("The requested range of it", ANY_CONTENT, MEMENTO),
+            **UNCHANGED,
+            "302": AnswerDescription(
+                "To the memento, with Accept-Datetime", {}, ("Location", "Link", "Vary")
+            ),
+        },
+        ("id", "url", "Accept-Datetime", "Range", "If-None-Match"),
+        problems=(*QUERIED, "403", "416"),
+        writes={
+            method: WriteDescription(
+                "Writes a revision of the page",
+                ANY_CONTENT,
+                CREATED,
+                ("id", "url", *WRITE_HEADERS),
+                WRITTEN,
+            )
+            for method in ("put", "post")
+        },
     ),
 }
 PREFIX: Final = "/store/"

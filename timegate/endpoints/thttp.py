@@ -21,7 +21,15 @@ from archives.model import Closest
 from archives.registry import Registry
 from archives.uri import WEB
 from timegate.citations import cited
-from timegate.endpoints import REDIRECT, PathDescription
+from timegate.endpoints import (
+    HTML_CONTENT,
+    QUERIED,
+    REDIRECT,
+    TEXT_CONTENT,
+    VERDICT,
+    PathDescription,
+    answered,
+)
 from timegate.identifiers import parse
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.resolution.exhaustive import ExhaustiveResolver
@@ -64,7 +72,26 @@ _NAMED: Final = ("urn:pwid:", "duri:", "tdb:", "pdi:")
 OPERATIONS: Final = ("N2L", "N2Ls", "N2R", "N2Rs", "N2C", "N2Cs", "N2N", "N2Ns", "L2Ns", _SAME)
 _KNOWN: Final = "N2L, N2Ls, N2R, N2Rs, N2C, N2Cs, N2N, N2Ns, the same with I or L, and I=I"
 PATHS: Final = {
-    "/uri-res/{operation}": PathDescription("THTTP (RFC 2169)", ("operation",), REDIRECT),
+    "/uri-res/{operation}": PathDescription(
+        "THTTP (RFC 2169); the identifier is the whole query",
+        {
+            **REDIRECT,
+            "303": REDIRECT["302"],
+            **answered(
+                "A list, a description, or whether two identifiers are the same",
+                {
+                    "text/uri-list": "Text",
+                    **HTML_CONTENT,
+                    **TEXT_CONTENT,
+                    "application/json": "Report",
+                },
+                *VERDICT,
+            ),
+        },
+        ("operation",),
+        "Write /uri-res/N2L?{identifier}: OpenAPI has no such parameter. Without it: 400.",
+        problems=(*QUERIED, "406"),
+    ),
 }
 
 

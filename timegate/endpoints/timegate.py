@@ -11,7 +11,10 @@ from archives.diagnostics import Diagnosis, Malformed
 from archives.formats.httpdate import read_http_date, read_instant
 from archives.moment import Moment
 from archives.uri import check_text
-from timegate.endpoints import REDIRECT, PathDescription
+from timegate.endpoints import (
+    REDIRECT,
+    PathDescription,
+)
 from timegate.identifiers.url import read_url
 from timegate.resolution.model import Preferences
 from timegate.resolution.neighbours import Neighbours
@@ -31,7 +34,7 @@ from timegate.responses.problems import bad_accept_datetime, problem, unreadable
 VARY: Final = "accept-datetime, prefer"
 PATHS: Final = {
     "/timegate/{url}": PathDescription(
-        "A Memento TimeGate", ("url", "Accept-Datetime", ALSO, "Prefer"), REDIRECT
+        "A Memento TimeGate", REDIRECT, ("url", "Accept-Datetime", ALSO, "Prefer")
     ),
 }
 LENIENT: Final = "handling=lenient"

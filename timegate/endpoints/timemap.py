@@ -3,7 +3,14 @@
 import re
 from typing import Final
 
-from timegate.endpoints import PathDescription
+from timegate.endpoints import (
+    HTML_CONTENT,
+    TIMEMAP_HEADERS,
+    TIMEMAPS,
+    UNCHANGED,
+    PathDescription,
+    answered,
+)
 from timegate.responses.model import (
     ClientRequest,
     EarlyResponse,
@@ -18,10 +25,14 @@ from timegate.timemaps import FORMATS
 
 PATHS: Final = {
     "/timemap/html/{url}": PathDescription(
-        "All captures for people: by year, day and archive, with filters", ("url", "Prefer")
+        "All captures for people: by year, day and archive, with filters",
+        answered("The page", HTML_CONTENT, "Vary", "Cache-Control"),
+        ("url", "Prefer"),
     ),
     "/timemap/{format}/{url}": PathDescription(
-        "The lists of all archives, merged", ("format", "url", "Prefer")
+        "The lists of all archives, merged",
+        {**answered("All captures, oldest first", TIMEMAPS, *TIMEMAP_HEADERS), **UNCHANGED},
+        ("format", "url", "Prefer", "If-None-Match"),
     ),
 }
 # Time Travel: /timemap/link/1/http://...

@@ -22,7 +22,20 @@ from archives.registry import Registry
 from archives.replay_links.fields import Stamp, read_stamp, stamp_moment
 from archives.uri import check_text
 from timegate.cdx import UNKNOWN, Parameters, moment_of, parameters_in, timestamp
-from timegate.endpoints import REDIRECT, PathDescription
+from timegate.endpoints import (
+    CDX_PARAMETERS,
+    QUERIED,
+    RAW_BYTES,
+    REDIRECT,
+    TEXT_CONTENT,
+    TIMEMAPS,
+    VERDICT,
+    AnswerDescription,
+    Content,
+    PathDescription,
+    WriteDescription,
+    answered,
+)
 from timegate.endpoints.raw_proxy import RawProxyEndpoint, RawRequest
 from timegate.endpoints.resolve import MOST_BYTES, MOST_LINES
 from timegate.identifiers.url import read_url
@@ -53,13 +66,52 @@ from timegate.timemaps import FORMATS
 from timegate.verdict import header_safe, location
 
 VARY: Final = "prefer"
+_CDX: Final[Content] = {**TEXT_CONTENT, "application/json": "CdxArray", **TIMEMAPS}
 PATHS: Final = {
     "/web/{stamp}/{url}": PathDescription(
-        "The best memento, as at the Wayback Machine; bytes with id_ after the stamp",
-        ("stamp", "url", "Prefer"),
-        {**REDIRECT, "200": "The archived bytes, if the stamp is that of a memento"},
+        "The best memento, as at the Wayback Machine",
+        RAW_BYTES,
+        ("wayback-stamp", "url", "Prefer", "Range"),
+        problems=(*QUERIED, "403", "416"),
     ),
-    "/wayback/available": PathDescription("The availability API of the Wayback Machine"),
+    "/web/{stamp}{modifier}/{url}": PathDescription(
+        "The archived bytes for an exact stamp, and otherwise a redirect to one",
+        RAW_BYTES,
+        ("wayback-stamp", "modifier", "url", "Prefer", "Range"),
+        problems=(*QUERIED, "403", "416"),
+    ),
+    "/web/{url}": PathDescription("The newest memento", REDIRECT, ("url", "Prefer")),
+    "/web/*/{url}": PathDescription(
+        "The list of captures, as at the Wayback Machine",
+        {"302": AnswerDescription("To the page of captures", {}, ("Location",))},
+        ("url",),
+    ),
+    "/web/timemap/{format}/{url}": PathDescription(
+        "The captures, as at the Wayback Machine",
+        {
+            **answered("The captures", _CDX, "Memento-Sources"),
+            "302": AnswerDescription("To the TimeMap, for link", {}, ("Location",)),
+        },
+        ("wayback-format", "url"),
+    ),
+    "/web/timemap/{format}": PathDescription(
+        "The same, with parameters of a CDX server",
+        answered("The captures", _CDX, "Memento-Sources"),
+        ("wayback-format", "cdx-url", *CDX_PARAMETERS),
+    ),
+    "/wayback/available": PathDescription(
+        "The availability API of the Wayback Machine",
+        answered("The closest memento", {"application/json": "Availability"}, *VERDICT),
+        ("available-url", "timestamp"),
+        writes={
+            "post": WriteDescription(
+                "The same for many URLs",
+                {"application/x-www-form-urlencoded": "AvailabilityForm", **TEXT_CONTENT},
+                answered("A result for each line", {"application/json": "Availabilities"}),
+                problems=("408", "413"),
+            )
+        },
+    ),
 }
 BYTES: Final = "id_|if_|im_|js_|cs_"
 """Modifiers after a stamp that request bytes."""

@@ -24,6 +24,7 @@ from timegate.responses.model import (
     EarlyResponse,
     Response,
     StreamingResponse,
+    identifier_in,
 )
 from timegate.responses.problems import not_negotiable, unreadable
 from timegate.timemaps import ArchiveLists, Merge, MergeDeadlines
@@ -50,7 +51,7 @@ class Timeline:
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Stream the captures of ``{URL}``; there may be none."""
-        query = _query(request.rest)
+        query = _query(identifier_in(request.rest))
         preferences, _ = request.preferences
         archives = self._route(query, preferences, request.context).order
         async with AsyncExitStack() as stack:

@@ -172,7 +172,7 @@ class Dispatch:
         uses_redis: bool = False,
     ) -> None:
         """*base_url* is our own address: it may precede a target (RFC 9112 3.2.2)."""
-        self._routes = routes
+        self.routes = routes
         self._limits = limits or ClientLimits()
         self._log = log
         self._own = f"{base_url}/"
@@ -198,7 +198,7 @@ class Dispatch:
             return await self._send(incoming, await self._handle(incoming))
         began = time.perf_counter()
         sent = await self._send(incoming, await self._handle(incoming))
-        route, _, _ = self._routes.find(incoming.target)
+        route, _, _ = self.routes.find(incoming.target)
         seconds, address = time.perf_counter() - began, incoming.client.address
         access = Access(request.method, route, incoming.target, sent.status, seconds, address)
         self._log(access)

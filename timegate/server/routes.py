@@ -139,7 +139,9 @@ class _Handlers:
             needs.core.lists, self.plan, registry, needs.core.deadlines, needs.core.ranges
         )
         self.series = self.series_endpoint()
-        self.documentation = Documentation(self.pages, description(needs.core.base_url))
+        self.documentation = Documentation(
+            self.pages, description(needs.core.base_url, self.unserved())
+        )
 
     def exact(self, home: Home) -> dict[str, Handler]:
         """Return the handlers of exact paths."""
@@ -157,7 +159,7 @@ class _Handlers:
             "/healthz": operations.health,
             "/metrics": operations.metrics,
             "/monitor": Monitor(subscriptions=needs.core.observer.watchers),
-            "/openapi.json": OpenApi(needs.core.base_url),
+            "/openapi.json": OpenApi(needs.core.base_url, self.unserved()),
             "/pwid": self.pwids,
             "/readyz": operations.readiness,
             "/resolve": self.pwids,
@@ -308,6 +310,13 @@ class _Handlers:
         )
         self.resolve.series = endpoint.answer
         return endpoint
+
+    def unserved(self) -> tuple[str, ...]:
+        """Return the prefixes of described addresses that this server does not have."""
+        series = (*PDIS, SERIES.rstrip("/")) if self.series is None else ()
+        store = (STORE,) if self.store is None else ()
+        checks = (CHECKS,) if self.needs.checks is None else ()
+        return (*series, *store, *checks)
 
     def series_routes(self) -> dict[str, Handler]:
         """Return the handlers of PDIs."""
