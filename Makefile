@@ -30,7 +30,7 @@ THEN := tests --ignore=tests/deploy --ignore=tests/end_to_end $(addprefix --igno
 TWICE = $(BIN)/pytest -q -o cache_dir=.pytest_cache/$(notdir $(1)) $(1) || \
   $(BIN)/pytest -q -o cache_dir=.pytest_cache/$(notdir $(1)) --last-failed $(1)
 
-.PHONY: run test test-browser screenshots test-deploy lint check chaos load attack fuzz format bench quality architecture lock clean
+.PHONY: run test test-browser screenshots test-deploy lint check chaos load attack fuzz api format bench quality architecture lock clean
 
 # The demo: three small archives that come with timegate, at http://127.0.0.1:1208/.
 run: .venv/run
@@ -75,6 +75,12 @@ attack: .venv/dev
 SECONDS ?= 3600
 fuzz: .venv-fuzz/ready
 	.venv-fuzz/bin/python -m tests.fuzz --seconds $(SECONDS)
+
+# Schemathesis: generated requests to the demo, EXAMPLES for each operation; every answer must be
+# one that /openapi.json describes, and no valid request may be refused.
+EXAMPLES ?= 10
+api: .venv/dev .venv-api/ready
+	$(BIN)/python -m tests.api --examples $(EXAMPLES)
 
 check: lint .venv-pywb/ready .venv-moto/ready .venv-wacz/ready
 	$(BIN)/pytest -q --cov --cov-report=term --ignore=tests/deploy
@@ -133,6 +139,12 @@ architecture: .venv/dev
 	.venv-wacz/bin/pip $(PIP_INSTALL) --require-hashes -r locks/wacz.txt
 	touch $@
 
+# Schemathesis pins many libraries, too, and runs as a process.
+.venv-api/ready: locks/api.txt
+	$(PYTHON) -m venv .venv-api
+	.venv-api/bin/pip $(PIP_INSTALL) --require-hashes -r locks/api.txt
+	touch $@
+
 # atheris has wheels for some versions of Python only.
 .venv-fuzz/ready: locks/fuzz.txt locks/run.txt pyproject.toml
 	$(PYTHON) -m venv .venv-fuzz
@@ -157,6 +169,8 @@ lock:
 	  --no-header --no-emit-index-url locks/wacz.in -o locks/wacz.txt
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 	  --no-header --no-emit-index-url locks/fuzz.in -o locks/fuzz.txt
+	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
+	  --no-header --no-emit-index-url locks/api.in -o locks/api.txt
 
 clean:
-	rm -rf .venv .venv-fuzz .venv-lock .venv-moto .venv-pywb .venv-wacz .fuzz
+	rm -rf .venv .venv-api .venv-fuzz .venv-lock .venv-moto .venv-pywb .venv-wacz .fuzz

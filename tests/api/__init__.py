@@ -1,0 +1,1 @@
+"""Requests that Schemathesis generates from the OpenAPI description (`make api`)."""
