@@ -130,7 +130,7 @@ def _around(chosen: Memento, found: Excerpt) -> dict[Relation, Memento]:
 
     If the index has no more rows than these, the first and the last are known as well.
     """
-    rows = sorted(found.captures)
+    rows = sorted(found.captures, key=lambda capture: (capture.stamp, capture.uri))
     before = [row for row in rows if row.stamp < chosen.stamp]
     after = [row for row in rows if row.stamp > chosen.stamp]
     around: dict[Relation, Memento] = {}

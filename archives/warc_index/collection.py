@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, aclosing
+from contextlib import ExitStack, aclosing, suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -285,7 +285,8 @@ async def index_in_subprocess(place: LocalFiles) -> tuple[int, str]:
     try:
         _, output = await process.communicate()
     except asyncio.CancelledError:
-        process.terminate()
+        with suppress(ProcessLookupError):  # it has just ended, or was ended with this process
+            process.terminate()
         await asyncio.wait_for(process.wait(), _EXIT_TIMEOUT)
         raise
     return process.returncode or 0, output[:_MAX_OUTPUT].decode(errors="replace").strip()

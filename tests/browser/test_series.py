@@ -75,3 +75,16 @@ def test_a_reader_goes_from_the_series_to_a_part_of_a_document(
         assert not errors
     with urlopen(f"{series}/{part.replace('#', '%23')}") as answer:  # noqa: S310 -- ours
         assert answer.read() == DOCUMENTS[f"{OLD}.text.2"][37:51]
+
+
+def test_the_pages_of_a_series_fit_a_phone(browser: "Browser", series: str) -> None:
+    paths = ("", f"/{SERIES}", f"/{SERIES}/1997/09/01")
+    with browser.new_context(
+        base_url=series, viewport={"width": 390, "height": 800}
+    ) as context:
+        page = context.new_page()
+        for path in paths:
+            page.goto(f"/series{path}")
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page.get_by_role("link", name=f"{OLD}.text.2").click()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390

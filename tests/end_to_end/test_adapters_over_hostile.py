@@ -135,6 +135,24 @@ HARMLESS: Final = (
     *("list-unknown-200", "list-head-404", "json-misses-one", "cdxj-misses-one"),
     *("page-missing", "no-timemap", "prev-next-swapped", "list-varies"),
     *("chain-three", "frame-repeats"),
+    # Broken promises of links and headers that are not read for an answer.
+    *("list-other-original", "list-self-foreign", "list-self-of-other"),
+    *("list-timegate-gone", "list-timegate-of-other", "timemap-gone", "timemap-of-other"),
+    *("memento-timegate-gone", "memento-timegate-of-other", "memento-timemap-gone"),
+    *("memento-links-misdated", "memento-links-undated", "license-is-a-phrase"),
+    *("link-header-unbalanced", "link-header-bare", "list-bounds-unreadable"),
+    *("index-bounds-wrong", "list-head-typed-otherwise", "bytes-change"),
+    *("redirect-immutable", "cached-without-vary", "negotiates-and-does-not"),
+    *("moved-without-original", "inexact-varies", "errors-as-200"),
+    *("page-unlinked", "page-with-original", "html-links-differ", "fixed-other-original"),
+    *("header-spelled-oddly", "header-in-lines", "header-with-strangers"),
+    *("header-with-only-the-original", "original-spelled-otherwise", "relative-addresses"),
+    *("list-relative", "list-self-escaped", "list-with-charset", "list-licensed"),
+    *("list-with-timemaps", "list-unbounded", "list-anchored", "list-moved"),
+    *("vary-with-more", "memento-varies-otherwise", "memento-immutable"),
+    *("cached-with-vary", "never-cached", "banner-counts", "moved-timegate"),
+    *("timegate-of-timegates", "several-timegates", "lenient-dates", "gone-410"),
+    *("linked-in-html", "page-excluded", "linked-twice", "archived-to-itself"),
 )
 EXPECTED: Final[dict[str, Expected]] = dict.fromkeys(HARMLESS, Expected()) | {
     # No answer, or none that says anything.
@@ -196,6 +214,9 @@ EXPECTED: Final[dict[str, Expected]] = dict.fromkeys(HARMLESS, Expected()) | {
     "memento-elsewhere": Expected(replay=MISBEHAVED),
     "memento-redated": Expected(replay=DOUBTED),
     "memento-other-original": Expected(replay=DOUBTED),
+    "datetime-drifts": Expected(replay=DOUBTED),
+    "redirect-to-live": Expected(redirecting=MISBEHAVED),
+    "no-raw-view": Expected(replay=Outcome.NONE),
     # TimeGates that choose another than the nearest.
     "looks-back": at_timegates((FINE, NAMED, FINE)),
     "always-newest": at_timegates((NAMED, NAMED, FINE)),

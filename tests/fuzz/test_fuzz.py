@@ -20,6 +20,7 @@ NOT_FUZZED = {
     "timegate.references.prose.read_citation": "fields that other readers have read",
     "timegate.cli.given.read_given": "calls read_pasted",
     "timegate.batch.source.read_document": "decodes a stream and parses nothing",
+    "timegate.cli.mcp.read_address": "an option of the command line, tested there",
     "timegate.cli.options.read_ids": "names of the command line, looked up in a table",
     "timegate.redis.connections.parse": "the parser of the Redis library",
 }

@@ -231,6 +231,7 @@ async def product_over(world: World) -> AsyncIterator[Product]:
     config = Config(
         Registry([archive.entry for archive in world.archives.values()]),
         contact="mailto:truth@example.org",
+        partial_stamps="middle",
     )
     upstream = UpstreamEnvironment(
         clock=clock,

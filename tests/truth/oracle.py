@@ -45,7 +45,8 @@ RELATIONS: Final = ("same", "normalized", "variant", "redirected")
 _REDIRECTS: Final = (301, 302, 303, 307, 308)
 _HOPS: Final = 6
 _ADDRESS: Final = re.compile(r"/web/([0-9]{14})(id_|)/(.+)", re.DOTALL)
-_ORIGINAL: Final = re.compile(r'<([^<>\s]*)>; rel="original"')
+# Not one with an anchor, which is about another resource (RFC 8288 section 3.2).
+_ORIGINAL: Final = re.compile(r'<([^<>\s]*)>; rel="original"(?!; anchor=)')
 _MEMENTO: Final = re.compile(
     r'<([^<>\s]*)>; rel="(?:[a-z]+ )*memento"(?:; [a-z]+="[^"]*")*?; datetime="([^"]*)"'
 )

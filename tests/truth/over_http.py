@@ -99,6 +99,7 @@ async def over_http(drawn: Round) -> AsyncIterator[tuple[Round, Asking]]:
         config = Config(
             registry,
             contact="mailto:truth@example.org",
+            partial_stamps="middle",
             soft=_SOFT,
             hard=_HARD,
             private=frozenset(world.archives),

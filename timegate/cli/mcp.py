@@ -111,7 +111,7 @@ def read_address(text: str) -> tuple[str, int]:
         is_loopback = False
     if not is_loopback:
         raise click.UsageError("--http must be on loopback, such as 127.0.0.1:1209")
-    if not (port.isascii() and port.isdigit() and 0 < int(port) < 65_536):
+    if not (port.isascii() and port.isdigit() and len(port) <= 5 and 0 < int(port) < 65_536):
         raise click.UsageError("--http must end with a port, such as 127.0.0.1:1209")
     return host, int(port)
 

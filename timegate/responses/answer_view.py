@@ -296,9 +296,11 @@ def _beside(resolution: Resolution, registry: Registry) -> Iterator[CopyView]:
     chosen = resolution.memento
     if chosen is None or resolution.extent is not None:
         return
-    known = [*known_mementos(resolution)]
-    before = max((m for m in known if m.stamp[:14] < chosen.stamp[:14]), default=None)
-    after = min((m for m in known if m.stamp[:14] > chosen.stamp[:14]), default=None)
+    # Other fields may be None in one of two mementos, and None has no order.
+    known = sorted(known_mementos(resolution), key=lambda memento: (memento.stamp, memento.uri))
+    second = chosen.stamp[:14]
+    before = next((m for m in reversed(known) if m.stamp[:14] < second), None)
+    after = next((m for m in known if m.stamp[:14] > second), None)
     for memento in filter(None, (before, after)):
         yield copy_view(memento, resolution.query.at, registry)
 

@@ -45,7 +45,7 @@ async def test_the_address_of_a_memento_has_all_digits_of_its_stamp(tmp_path: Pa
 
     uri = f"http://here.example/collections/test/20130615083000123/{PAGE}"
     assert found == Memento(
-        "20130615083000123", uri, PAGE, "test", 200, "text/html", "SHA", is_asserted=False
+        "20130615083000123", uri, PAGE, "test", 200, "text/html", "SHA", length=100
     )
 
 
