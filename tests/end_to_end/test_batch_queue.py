@@ -18,7 +18,9 @@ from tests.end_to_end.redis_servers import (
     redis_server,
 )
 from tests.end_to_end.test_batch import asked_pages, configured, ended, page, started
+from timegate.batch.stream_queue import Job, StreamQueue
 from timegate.misbehave import Archive, captures_of, misbehaving_archive
+from timegate.resolution.model import Preferences
 
 pytestmark = needs_redis
 RATE = Rate(requests=40, seconds=1, burst=5)
@@ -161,6 +163,25 @@ async def test_a_killed_list_is_continued_with_resume(
     assert Counter(outcomes(out)) == Counter(
         (line, "promised") for line in given.read_text().splitlines()
     )
+
+
+async def test_a_job_that_redis_lost_is_not_over_and_a_replaced_one_is(
+    redis: RedisServer,
+) -> None:
+    """Also if the one that replaced it has ended: a slow worker may never have seen it."""
+    old, new = (Job(name, Preferences(), "", ("attic",)) for name in ("old", "new"))
+    async with StreamQueue(redis.url) as queue:
+        await queue.put_job(old)
+        redis.say("DEL", "timegate:1:{list:default}:job")
+        lost = await queue.is_over(old)
+        await queue.put_job(old)
+        redis.say("HSET", "timegate:1:{list:default}:job", "until", "0")
+        await queue.put_job(new)
+        await queue.end(new)
+
+        assert not lost
+        assert await queue.is_over(old)
+        assert await queue.is_over(new)
 
 
 async def test_a_second_list_does_not_use_the_same_queue(

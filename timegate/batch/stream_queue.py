@@ -4,7 +4,7 @@
     timegate:1:{list:NAME}:items:LANE       a stream for each lane; an entry is one page
     timegate:1:{list:NAME}:results          a stream of results, until they are collected
     timegate:1:{list:NAME}:status           progress and forecast
-    timegate:1:{list:NAME}:ended            the job that was ended last, for a day
+    timegate:1:{list:NAME}:over             the jobs that were ended or replaced, for a day
 
 The entries of a lane are handed out by a consumer group. A worker keeps those that it works on
 in its possession; what a killed worker had is handed to another after `IDLE`. An entry and its
@@ -90,7 +90,8 @@ redis.call('XADD', KEYS[2], '*', 'results', ARGV[2])
 return 1
 """)
 
-# KEYS: the job. ARGV: the job, its owner, milliseconds. Returns 0 if another process owns it.
+# KEYS: the job, those that are over. ARGV: the job, its owner, milliseconds, seconds.
+# Returns 0 if another process owns it.
 _PUT_JOB: Final = Script("""
 local owner = redis.call('HGET', KEYS[1], 'owner')
 local clock = redis.call('TIME')
@@ -98,6 +99,10 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local until_ = tonumber(redis.call('HGET', KEYS[1], 'until') or '') or 0
 if owner and owner ~= ARGV[2] and now < until_ then return 0 end
 if owner ~= ARGV[2] then redis.call('HSET', KEYS[1], 'lost', '1') end
+if owner and owner ~= ARGV[2] then
+  redis.call('SADD', KEYS[2], owner)
+  redis.call('EXPIRE', KEYS[2], ARGV[4])
+end
 redis.call('HSET', KEYS[1], 'job', ARGV[1], 'owner', ARGV[2], 'until', now + ARGV[3])
 local lost = redis.call('HDEL', KEYS[1], 'lost')
 return lost == 1 and 2 or 1
@@ -181,7 +186,8 @@ class StreamQueue:
         Raises BadQueue if another process feeds the queue.
         """
         text = msgspec.json.encode(job)
-        reply = await self._script(_PUT_JOB, [f"{self._place}:job"], text, job.id, _OWNED)
+        keys = [f"{self._place}:job", f"{self._place}:over"]
+        reply = await self._script(_PUT_JOB, keys, text, job.id, _OWNED, _DAY)
         if reply == 0:
             why = (
                 "another process feeds this queue: wait for it, or name another one (URL#NAME)"
@@ -203,7 +209,7 @@ class StreamQueue:
         current = await self.job()
         if current is not None:
             return current.id != job.id
-        return await self._read("GET", f"{self._place}:ended") == job.id.encode()
+        return await self._read("SISMEMBER", f"{self._place}:over", job.id) == 1
 
     async def clear(self, lanes: Sequence[str]) -> None:
         """Remove the pages of *lanes*."""
@@ -212,7 +218,8 @@ class StreamQueue:
 
     async def end(self, job: Job) -> None:
         """Remove *job* and everything that belongs to it."""
-        await self._write("SET", f"{self._place}:ended", job.id, "EX", _DAY)
+        await self._write("SADD", f"{self._place}:over", job.id)
+        await self._write("EXPIRE", f"{self._place}:over", _DAY)
         await self._write("UNLINK", f"{self._place}:job")
         await self.clear(job.lanes)
         await self._write("UNLINK", self._results)
