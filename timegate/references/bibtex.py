@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from archives.regex_compat import compiled
 from timegate.references.dates import FoundDate, field_date, noted_dates, unread_date
 from timegate.references.model import ReferencePlace, TextSpan, cited
+from timegate.references.quotations import only_quotation
 from timegate.references.wikitext import IsArchiveLink
 
 _START: Final = compiled(r"^[ \t]{0,64}@([A-Za-z]{1,64})[ \t\r\n]{0,64}[{(]", re.MULTILINE)
@@ -178,10 +179,23 @@ def _place(text: str, fields: Fields, is_archive_link: IsArchiveLink) -> Referen
     date = fields.get("archivedate")
     title = _COMMAND.sub("", _plain(fields, "title"))
     place = cited(references, tuple(_dates(fields)))._replace(title=title)
+    place = place._replace(item=place.item._replace(quote=_quotation(fields)))
     if archived is None and date is None:
         return _with_room(text, fields, place)
     link, span = archived[1] if archived else None, date.span if date else None
     return place._replace(link=link, date=span)
+
+
+def _quotation(fields: Fields) -> str:
+    """Return the quotation of an entry: a field of its own, or the only one in a note."""
+    for name in ("quote", "quotation"):
+        if quote := _plain(fields, name):
+            return quote
+    notes = (only_quotation(_plain(fields, name)) for name in _NOTES)
+    return next(filter(None, notes), "")
+
+
+_NOTES: Final = ("note", "annote", "annotation", "addendum")
 
 
 def _with_room(text: str, fields: Fields, place: ReferencePlace) -> ReferencePlace:

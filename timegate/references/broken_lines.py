@@ -5,17 +5,23 @@ goes on as well if the text has such first lines, and if what follows did not fi
 """
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
 
 _FIRST: Final = compiled(
-    r"(?<![A-Za-z0-9@/])(?:urn:pwid:|pwid:)[^\s<>\"]*+(?=[ \t]*+\r?\n)", re.IGNORECASE
+    r"(?<![A-Za-z0-9@/])(?:urn:pwid:|pwid:)[^\s<>\"]{0,8192}+(?=[ \t]*+\r?\n)", re.IGNORECASE
 )
+_LAST_WORD: Final = compiled(r"(?<![^\s<>\"])[^\s<>\"]++(?=[ \t]*+\r?\n)")
+"""The last word of a line. It begins where a word begins, so each is looked at once only."""
+_PWID: Final = compiled(r"(?<![A-Za-z0-9@/])(?:urn:pwid:|pwid:)", re.IGNORECASE)
 _WHOLE: Final = compiled(
     r"(?:urn:)?+pwid:[^\s:]++:(?:[^\s:]++|:(?=[0-9]))++:[^\s:]++:[^\s]", re.IGNORECASE
 )
+_NO_HOST: Final = compiled(r":https?:/?/?(?:www\.?|[\w-]{0,63})$", re.IGNORECASE)
+"""A line that ends before the host of the page, or inside it."""
 _BREAK: Final = compiled(r"[ \t]*+\r?\n[ \t>]*+")
 _WORD: Final = compiled(r"[^\s<>\"]++(?=[ \t]*+(?:\r?\n|<|\Z))")
 _UNIT: Final = compiled(r"[^/-]*+[/-]?+")
@@ -29,7 +35,20 @@ _LONGEST: Final = 8192
 
 def has_broken_pwid(text: str) -> bool:
     """Whether a PWID is certainly broken into lines: a line of it is no whole PWID."""
-    return any(not _WHOLE.match(first[0]) for first in _FIRST.finditer(text))
+    return next(_broken(text), None) is not None
+
+
+def _broken(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the first lines of broken PWIDs are."""
+    if "pwid:" not in text.lower():
+        return
+    for word in _LAST_WORD.finditer(text):
+        first = _PWID.search(text, *word.span())
+        if first is None:
+            continue
+        is_whole = _WHOLE.match(text, first.start(), word.end()) is not None
+        if not is_whole or _NO_HOST.search(text, first.start(), word.end()):
+            yield first.start(), word.end()
 
 
 class BrokenPwid(NamedTuple):
@@ -49,12 +68,7 @@ class PrintedText:
     @cached_property
     def _width(self) -> int:
         """The columns of the lines of broken PWIDs; 0 if no PWID is certainly broken."""
-        lines = (
-            line
-            for first in _FIRST.finditer(self._text)
-            if not _WHOLE.match(first[0])
-            for line in self._lines(*first.span())
-        )
+        lines = (line for first in _broken(self._text) for line in self._lines(*first))
         return max((self._column(*line) for line in lines), default=0)
 
     def pwid_at(self, start: int) -> BrokenPwid | None:
@@ -66,7 +80,8 @@ class PrintedText:
         joined = first[0]
         for line in others:
             word = self._text[slice(*line)]
-            if _WHOLE.match(joined) and self._fits(last, word):
+            is_whole = _WHOLE.match(joined) and not _NO_HOST.search(joined)
+            if is_whole and self._fits(last, word):
                 break
             joined, last = joined + word, line
         return BrokenPwid(last[1], joined) if last[1] > first.end() else None

@@ -1,8 +1,8 @@
 """The dates of a reference: what each is the date of, and which one is used.
 
 The date of an archived copy or of access says when the page was seen. A date of publication
-does not: it is used only if there is no other, and that is said. A date whose meaning is not
-known, or that can be read in two ways, leaves a doubt: the answer is then not "as requested".
+does not: it is never used unasked, but said and offered. A date whose meaning is not known, or
+that can be read in two ways, leaves a doubt: the answer is then not "as requested".
 """
 
 import re
@@ -14,14 +14,17 @@ from archives.moment import Moment
 from archives.regex_compat import compiled
 from timegate.text.written_dates import DATE_WORDS, MONTHS, WrittenDate, find_dates, whole_date
 
-DateBasis = Literal["own", "archived", "accessed", "beside", "default", "published", "unmarked"]
+DateBasis = Literal[
+    "own", "archived", "accessed", "beside", "default", "published", "unmarked", "dead"
+]
 """What a date is the date of, the best first.
 
 ``own``: the reference itself states it; ``beside``: there is nothing but the reference and the
-date; ``default``: given for all references; ``unmarked``: the text does not say.
+date; ``default``: given for all references; ``unmarked``: the text does not say; ``dead``: the
+link was found dead.
 """
 _BASES: Final[Sequence[DateBasis]] = (
-    *("own", "archived", "accessed", "beside", "default", "published", "unmarked"),
+    *("own", "archived", "accessed", "beside", "default", "published", "unmarked", "dead"),
 )
 _CERTAIN: Final = frozenset(_BASES[:5])
 _SEEN: Final = frozenset(("archived", "accessed", "beside"))
@@ -36,6 +39,7 @@ BASIS_WORDS: Final[dict[DateBasis, str]] = {
     "default": "the date given for all references",
     "published": "the date of publication",
     "unmarked": "the text does not say what it is the date of",
+    "dead": "the date at which the link was found dead",
 }
 
 
@@ -68,6 +72,8 @@ class ChosenDate(NamedTuple):
     unused: tuple[FoundDate, ...] = ()
     doubt: bool = False
     """Whether another date may be meant, so that no copy is certainly as requested."""
+    published: Moment | None = None
+    """The date of publication, if there is no other and it is not used."""
 
     @property
     def choices(self) -> tuple[Moment, ...]:
@@ -96,19 +102,20 @@ class ChosenDate(NamedTuple):
         if known == dates or (self.used is not None and self.used.basis == "own"):
             return self
         chosen = choose(known)
-        return chosen._replace(doubt=chosen.doubt or self.doubt)
+        # A doubt that is not about these dates stays.
+        is_about_more = self.doubt and not choose(dates).doubt
+        return chosen._replace(doubt=chosen.doubt or is_about_more)
 
     def _used(self) -> str:
         if self.used is None or self.at is None:
-            return "No date is used: the newest copy is searched" if self.unused else ""
+            return "No date is used: the newest copy is searched for" if self.unused else ""
+        if self.used.moment is None and self.used.readings == (self.at,):
+            return f"Date used: {self.used.text}, which is not certain"
         if self.used.moment is None:
             return f"Only the year {self.at} is used of the date {self.used.words}"
-        why = ""
-        if self.used.basis == "published":
-            why = ": no date of access is stated"
-        elif self.used.basis == "unmarked":
+        if self.used.basis == "unmarked":
             return f"Date used: {self.used.text}, but {BASIS_WORDS['unmarked']}"
-        return f"Date used: {self.used.text}, {BASIS_WORDS[self.used.basis]}{why}"
+        return f"Date used: {self.used.text}, {BASIS_WORDS[self.used.basis]}"
 
     def _unused(self) -> str:
         if not self.unused:
@@ -120,7 +127,10 @@ def choose(dates: Iterable[FoundDate], own: Moment | None = None) -> ChosenDate:
     """Return which of *dates* is used for a reference that states *own* itself."""
     listed = list(dict.fromkeys(dates))
     if own is not None:
-        return ChosenDate(own, FoundDate(str(own), own, "own"), tuple(listed))
+        # The archive link and the date that the text states for the copy differ.
+        doubt = any(each.basis == "archived" and is_other_day(own, each) for each in listed)
+        used = FoundDate(str(own), own, "own")
+        return ChosenDate(own, used, tuple(listed), doubt=doubt)
     for basis in _BASES:
         group = [date for date in listed if date.basis == basis]
         if group:
@@ -133,15 +143,42 @@ def _of_group(group: Sequence[FoundDate], rest: Sequence[FoundDate]) -> ChosenDa
     others = (*(date for date in group if date is not used), *rest)
     if used is None or (used.basis == "unmarked" and _is_bare_year(used)):
         return ChosenDate(None, None, (*group, *rest), doubt=True)
+    if used.moment is None and len(used.readings) == 1:
+        return ChosenDate(used.readings[0], used, others, doubt=True)
     if used.moment is None:
         years = {reading.digits[:4] for reading in used.readings}
         if len(years) != 1:
             return ChosenDate(None, None, (*group, *rest), doubt=True)
         return ChosenDate(Moment(years.pop()), used, others, doubt=True)
-    doubt = used.basis == "unmarked" or (
-        used.basis == "published" and any(_contradicts(used, date) for date in others)
-    )
-    return ChosenDate(used.moment, used, others, doubt)
+    if used.basis in ("published", "dead"):
+        # It does not say when the page was seen.
+        is_plain = used.basis == "published" and not any(
+            _contradicts(used, date) for date in others
+        )
+        published = used.moment if is_plain else None
+        return ChosenDate(None, None, (used, *others), doubt=True, published=published)
+    doubt = used.basis == "unmarked" or any(_is_before(used, date) for date in others)
+    return ChosenDate(used.moment, used, others, doubt=doubt)
+
+
+def is_other_day(moment: Moment, date: FoundDate) -> bool:
+    """Whether *date* is certainly more than a day from *moment*, in any time zone."""
+    if date.moment is None:
+        return False
+    length = min(len(moment.digits), len(date.moment.digits), len("20101105"))
+    one, other = moment.digits[:length], date.moment.digits[:length]
+    if one == other or length < len("20101105"):
+        return one != other
+    first, second = (datetime.strptime(each, "%Y%m%d") for each in (one, other))  # noqa: DTZ007
+    return abs(first - second) > timedelta(days=1)
+
+
+def _is_before(used: FoundDate, other: FoundDate) -> bool:
+    """Whether a page was seen before it was published."""
+    if used.moment is None or other.moment is None or not is_other_day(used.moment, other):
+        return False
+    is_published = used.basis in _SEEN and other.basis == "published"
+    return is_published and used.moment.digits < other.moment.digits
 
 
 def _is_bare_year(date: FoundDate) -> bool:
@@ -209,7 +246,18 @@ def known_at(dates: Iterable[FoundDate], now: datetime) -> list[FoundDate]:
     """Return *dates*; one after *now* on which a page was seen becomes one without a moment."""
     # Tomorrow has begun in some time zones.
     tomorrow = Moment.of(now + timedelta(days=1)).digits
-    return [date if _is_possible(date, tomorrow) else _unusable(date) for date in dates]
+    narrowed = (_narrowed(date, tomorrow) for date in dates)
+    return [date if _is_possible(date, tomorrow) else _unusable(date) for date in narrowed]
+
+
+def _narrowed(date: FoundDate, latest: str) -> FoundDate:
+    """Return *date* without readings at which no page can have been seen: 25/12/09 is 2009."""
+    if date.basis not in _SEEN or len(date.readings) < 2:
+        return date
+    possible = tuple(each for each in date.readings if FIRST_PAGE <= each.digits <= latest)
+    if len(possible) != 1:
+        return date._replace(readings=possible or date.readings)
+    return date._replace(moment=possible[0], readings=())
 
 
 def _unusable(date: FoundDate) -> FoundDate:
@@ -246,7 +294,7 @@ _EASTERN_MARK: Final = compiled(
     _alternatives(word for word in _BASIS_OF if re.search(_EAST, word))
 )
 _MARK_AFTER: Final = compiled(
-    rf"(?:[^\S\n]{{0,2}}|\.\s?(?=[\uac00-\ud7a3]))(?:(?P<accessed>{_alternatives(DATE_WORDS['after']['accessed'])})"
+    rf"(?:,?[^\S\n]{{0,2}}|\.\s?(?=[\uac00-\ud7a3]))(?:(?P<accessed>{_alternatives(DATE_WORDS['after']['accessed'])})"
     rf"|(?P<archived>{_alternatives(DATE_WORDS['after']['archived'])}))"
     r"(?!\s(?:werden|wird|hat|haben)\b)"
     # The word of another date.
@@ -255,7 +303,7 @@ _MARK_AFTER: Final = compiled(
 )
 _BETWEEN: Final = frozenset(DATE_WORDS["between"]["words"].split())
 _WEAK: Final = frozenset(DATE_WORDS["between"]["weak"].split())
-_WORDS: Final = compiled(r"[^\W\d_]{1,20}|[^\w\s]")
+_WORDS: Final = compiled(r"(?:[^\W\d_]|[\u0900-\u0963\u0970-\u0dff]){1,20}|[^\w\s]")
 _LEADS: Final = frozenset(
     [
         *_BETWEEN,
@@ -271,7 +319,13 @@ _TOKENS: Final = compiled(r"\n|\w++|[^\w\s]")
 _CLOCK: Final = compiled(
     r"[0-9]{1,2}[:.h][0-9]{2}(?::[0-9]{2})?(?:\s?[ap]\.?m\b\.?)?", re.IGNORECASE
 )
-_LONGEST_GAP: Final = 40
+_ASIDE: Final = compiled(
+    r"\s\((?![^()]{0,50}(?:approx|about|around|circa|\bca\b|perhaps|maybe|probab|possib|sure"
+    r"|ungefähr|etwa|vermutlich|wohl|environ|vers|aprox|quizá|forse|\?))[^()\d]{1,50}\)\s",
+    re.IGNORECASE,
+)
+"""Words in parentheses between a word of access and its date; none that doubt the date."""
+_LONGEST_GAP: Final = 70
 _LONGEST_LEAD: Final = 60
 _STRONG: Final = _BASIS_OF.keys() - _WEAK
 _ACCESS_WORD: Final = compiled(
@@ -293,12 +347,22 @@ _MLA: Final = compiled(r"[.,]\s{1,2}Web\.\s{1,2}$")
 _NOTE: Final = compiled(
     r"[\s>)\].,;:]{0,4}[(\[\uff08\u3010]([^()\[\]\uff08\uff09\u3010\u3011]{1,80})"
 )
-_BEFORE_WORD: Final = compiled(r"[\s>)\].,;:\u2013\u2014-]{0,5}(?:(?:last|zuletzt|page)\s)?")
+_BEFORE_WORD: Final = compiled(
+    r"[\s>)\].,;:\u060c\u061b\u3001\u3002\uff0c\u2013\u2014-]{0,5}(?:(?:last|zuletzt|page)\s)?"
+)
 _RELATIVE: Final = frozenset(DATE_WORDS["relative"]["words"].split())
 _TIME_WORDS: Final = _RELATIVE | MONTHS.keys()
 _LONGEST_UNREAD: Final = 40
 _ROMAN: Final = compiled(r"M{1,2}[CDLXVI]{1,8}")
 """A year in Roman numerals."""
+
+
+def names_access(text: str) -> bool:
+    """Whether a word of *text* says that a page was seen."""
+    return _WAS_SEEN.search(text) is not None or _CHECKED.search(text) is not None
+
+
+_CHECKED: Final = compiled(r"\b(?:checked|verified)\b", re.IGNORECASE)
 
 
 def unread_date(before: str, after: str) -> FoundDate | None:
@@ -318,6 +382,27 @@ def unread_date(before: str, after: str) -> FoundDate | None:
     if marks and len(before) - marks[-1].end() <= _LONGEST_UNREAD:
         return _unread_after(before[marks[-1].end() :])
     return None
+
+
+_LONG_AGO: Final = compiled(
+    r"\b(?:yesterday|(?:the\s)?same\s(?:day|date)|(?:last|past|this)\s(?:week|month|year|spring|summer|autumn|fall|winter|night)"
+    r"|(?:[0-9]{1,3}|an?|two|three|four|five|six|few|several|many)\s(?:hours?|days?|weeks?|months?|years?)\sago"
+    r"|gestern|vorgestern|letzte[sn]?\s(?:woche|monat|jahr)|vor\s(?:\w{1,10})\s(?:tagen|wochen|monaten|jahren)"
+    r"|hier|avant-hier|(?:la\ssemaine|le\smois|l['\u2019]an(?:née)?)\s(?:dernier|dernière|passée?)"
+    r"|ayer|anteayer|(?:la\ssemana|el\smes|el\saño)\spasad[ao]|ieri|ontem|gisteren|eilen|wczoraj|вчера)\b",
+    re.IGNORECASE,
+)
+"""A time before an unknown day."""
+
+
+def relative_date(before: str, after: str) -> FoundDate | None:
+    """Return a time such as "two years ago" in the words around a link; None if none."""
+    line = after.partition("\n")[0][:_LONGEST_LINE]
+    match = _LONG_AGO.search(line) or _LONG_AGO.search(before[-_LONGEST_LINE:])
+    return FoundDate(match[0], None, "unmarked") if match else None
+
+
+_LONGEST_LINE: Final = 200
 
 
 def _unread_after(text: str) -> FoundDate | None:
@@ -420,7 +505,8 @@ def _connects(gap: str, *, weak: bool) -> bool:
     if gap[:1] == "-" and gap[1:2].isalpha():
         # "Checked-in".
         return False
-    rest = _CLOCK.sub("", gap)
+    # "Archiviert vom Original (nicht mehr online verfügbar) am 9. Juli 2012".
+    rest = _CLOCK.sub("", _ASIDE.sub(" ", gap))
     if any(map(str.isdigit, rest)) or (weak and "," in rest) or "\u3002" in rest:
         return False
     words = (word.lower() for word in _WORDS.findall(rest) if word[0].isalpha())

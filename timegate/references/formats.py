@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from io import BytesIO
 from itertools import pairwise, zip_longest
@@ -15,7 +16,14 @@ from archives.registry import Registry
 from timegate.identifiers import parse
 from timegate.references.bibtex import read_bibtex
 from timegate.references.broken_lines import has_broken_pwid
-from timegate.references.dates import FoundDate, field_date, known_at
+from timegate.references.dates import (
+    ChosenDate,
+    FoundDate,
+    choose,
+    field_date,
+    known_at,
+    noted_dates,
+)
 from timegate.references.hypertext import html_anchors, visible_text
 from timegate.references.invisible import VisibleText
 from timegate.references.lines import REFERENCE_HEADINGS, Columns, read_json, read_table
@@ -30,10 +38,10 @@ from timegate.references.model import (
     masked,
     place_of,
 )
-from timegate.references.places import read_place
+from timegate.references.places import other_page, read_place
 from timegate.references.prose import dated, read_citation, read_prose
 from timegate.references.ris import read_ris
-from timegate.references.wikitext import read_wikitext, template_spans
+from timegate.references.wikitext import dead_tags, read_wikitext, template_spans
 from timegate.references.xml_lists import attribute_links, is_xml, without_tags
 from timegate.text.written_dates import whole_date
 
@@ -236,14 +244,59 @@ def places_in(
         places = read_wikitext(visible.text, lambda link: is_archive_link(link, registry))
     else:
         places = _numbered(_places(visible.text, form, registry, now))
+    code = _CODE[form].finditer(visible.text) if form in _CODE else ()
+    spans = [TextSpan(*match.span()) for match in code]
     for place in places:
-        yield visible.placed(_known_at(place, now))
+        known = _known_at(place, now)
+        # Code and comments are resolved, but stay as they are.
+        is_code = known.link is not None and is_within(known.link, spans)
+        yield visible.placed(known._replace(link=None, where=None) if is_code else known)
+
+
+_CODE: Final[dict[InputFormat, re.Pattern[str]]] = {
+    "markdown": compiled(
+        r"^[ \t>]{0,12}(?P<fence>```+|~~~+)[^\n]*\n[\s\S]*?(?:^[ \t>]{0,12}(?P=fence)|\Z)"
+        r"|(?P<ticks>`{1,4})(?!`)[^\n]{0,400}?(?<!`)(?P=ticks)(?!`)|<!--[\s\S]*?(?:-->|\Z)",
+        re.MULTILINE,
+    ),
+    "rst": compiled(
+        r"^(?P<indent>[ \t]{0,40})\.\.[ ](?:code-block|code|sourcecode|parsed-literal)::"
+        r"[^\n]*\n"
+        r"(?:(?P=indent)[ \t]+[^\n]*(?:\n|\Z)|[ \t]*\r?\n)*+|``[^\n]{0,400}?``",
+        re.MULTILINE,
+    ),
+    "latex": compiled(
+        r"\\begin\{(?P<name>verbatim\*?|lstlisting|minted|comment)\}"
+        r"[\s\S]*?(?:\\end\{(?P=name)\}|\Z)"
+        r"|\\verb\*?(?P<sign>[^\w\s*])[^\n]{0,400}?(?P=sign)|(?<!\\)%[^\n]*",
+    ),
+    "html": compiled(
+        r"<!--[\s\S]*?(?:-->|\Z)|<(?P<tag>pre|code|script|style|textarea)\b[\s\S]*?(?:</(?P=tag)|\Z)",
+        re.IGNORECASE,
+    ),
+}
+"""Code and comments of documents that are rewritten."""
+
+
+def is_within(span: TextSpan, spans: Sequence[TextSpan]) -> bool:
+    """Whether *span* is inside one of *spans*, which are in order."""
+    number = bisect_left(spans, span.start + 1, key=lambda each: each.start) - 1
+    return number >= 0 and span.start < spans[number].end
 
 
 def _with_stamp(place: ReferencePlace, registry: Registry) -> ReferencePlace:
     """Return the citation *place* with the time that an id of an archive contains."""
     span = TextSpan(0, 0)
     links = [read_place(TextLink(span, link, link), registry) for link in place.item.references]
+    if page := other_page(links):
+        note = f"The citation is of {page}, but its archive link is of another page"
+        said = ". ".join(filter(None, (place.item.said, note)))
+        return place._replace(item=place.item._replace(said=said, doubt=True))
+    own = next((link.own for link in links if link.own is not None), None)
+    if own is not None and choose(place.dates, own).doubt:
+        note = "The date of the archive link differs from the one that is stated for the copy"
+        said = ". ".join(filter(None, (place.item.said, note)))
+        return place._replace(item=place.item._replace(said=said, doubt=True))
     stamps = [link.archived for link in links if link.archived and link.own is None]
     if not stamps or place.item.trouble:
         return place
@@ -362,6 +415,20 @@ def _wikitext_places(text: str, registry: Registry, now: datetime) -> Iterator[R
         ),
     ]
     places.sort(key=lambda place: place.where or place.link or TextSpan(0, 0))
+    where = [place.where or place.link or TextSpan(0, 0) for place in places]
+    after = _dates_after(text)
+    for number, (place, span) in enumerate(zip(places, where, strict=True)):
+        if not (place.dates or place.item.dates or place.item.doubt or place.item.said):
+            dates = after(span) if place.link is None or place.link == span else []
+            item = cited(place.item.references, tuple(dates), place.item.trouble).item
+            if dates:
+                places[number] = place._replace(item=item, dates=tuple(dates))
+    for number, date in _dead_since(text, where):
+        item = places[number].item
+        if not (places[number].dates or item.dates or item.doubt or item.said):
+            chosen = choose([date])
+            item = item._replace(said=". ".join(chosen.said), doubt=True)
+            places[number] = places[number]._replace(item=item)
     links = [
         (place.item.references[0], place.where or place.link or TextSpan(0, 0))
         for place in places
@@ -383,7 +450,44 @@ def _of_wikitext(text: str, registry: Registry) -> Iterator[FoundReference]:
         *read_prose(outside, registry),
     ]
     found.sort(key=lambda each: each.span)
+    after = _dates_after(text)
+    for number, each in enumerate(found):
+        dates = after(each.span) if each.dates == ChosenDate() else []
+        if dates:
+            found[number] = each._replace(dates=choose(dates))
+    for number, date in _dead_since(text, [each.span for each in found]):
+        if found[number].dates == ChosenDate():
+            found[number] = found[number]._replace(dates=choose([date]))
     yield from _of_copies(found, [(each.identifier, each.span) for each in found], registry)
+
+
+_AFTER_TEMPLATE: Final = compiled(r"(?:(?!\{\{|</ref|<ref|https?://)[^\n]){0,120}")
+
+
+def _dates_after(text: str) -> Callable[[TextSpan], list[FoundDate]]:
+    """Return a function for the dates after the template in which a link is, on its line."""
+    spans = [*template_spans(text)]
+    starts = [span.start for span in spans]
+
+    def dates(link: TextSpan) -> list[FoundDate]:
+        number = bisect_left(starts, link.start + 1) - 1
+        if number < 0 or spans[number].end < link.end:
+            return []
+        rest = _AFTER_TEMPLATE.match(text, spans[number].end)
+        return [*noted_dates(rest[0])] if rest else []
+
+    return dates
+
+
+def _dead_since(text: str, spans: Sequence[TextSpan]) -> Iterator[tuple[int, FoundDate]]:
+    """Yield the references before a tag of dead links, each with the date of the tag."""
+    starts = [span.start for span in spans]
+    for tag in dead_tags(text):
+        number = bisect_left(starts, tag.start) - 1
+        if number >= 0 and "\n\n" not in text[spans[number].end : tag.start]:
+            yield number, tag.date
+        elif spans and number < 0 and "\n" not in text[tag.start : spans[0].start]:
+            yield 0, tag.date
 
 
 _SAME_NOTE: Final = 200
@@ -449,6 +553,7 @@ def _of_table(text: str, form: InputFormat, registry: Registry) -> Iterator[Foun
         return
     for item in items:
         dates = tuple(date for each in item.dates for date in field_date(each, "beside"))
+        dates += tuple(field_date(item.published, "published"))
         found = read_citation(item.references, TextSpan(0, 0), dates, registry)
         yield found._replace(dates=found.dates._replace(doubt=found.dates.doubt or item.doubt))
 

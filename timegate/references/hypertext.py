@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
 from timegate.identifiers import KINDS
-from timegate.references.dates import FoundDate, field_date
+from timegate.references.dates import FoundDate, field_date, noted_dates
 from timegate.references.model import Item, TextSpan
 from timegate.text.html import ascii_lower, decode_entities, next_tag, page_text
 
@@ -58,9 +59,22 @@ def html_anchors(text: str) -> Iterator[Anchor]:
         values = {name: value for name, (value, _) in attributes.items()}
         references = tuple(_references(values))
         if references:
-            date = values.get("data-versiondate", "")
             span = attributes.get("href", next(iter(attributes.values())))[1]
-            yield Anchor(references, span, tuple(field_date(date, "archived")))
+            yield Anchor(references, span, tuple(_dates(values)))
+
+
+def _dates(values: Mapping[str, str]) -> Iterator[FoundDate]:
+    """Yield the dates in the attributes of a link."""
+    yield from field_date(values.get("data-versiondate", ""), "archived")
+    yield from noted_dates(values.get("title", "")[:_LONGEST_TITLE])
+    added = values.get("add_date", "")
+    if added.isdecimal() and len(added) in (9, 10):
+        # Bookmarks: when the reader saved the page.
+        day = datetime.fromtimestamp(int(added), UTC)
+        yield from field_date(f"{day:%Y-%m-%dT%H:%M:%SZ}", "accessed")
+
+
+_LONGEST_TITLE: Final = 300
 
 
 def visible_text(text: str) -> str:

@@ -19,6 +19,13 @@ _INVISIBLE: Final = compiled(
 )
 
 
+_WIDE_LINK: Final = compiled(
+    r"[\uff48\uff28][\uff54\uff34]{2}[\uff50\uff30]|[\uff57\uff37]{3}\uff0e"
+)
+"""The beginning of a link in letters as wide as those of East Asia."""
+_NARROW: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+
+
 class Removal(NamedTuple):
     """Characters that were taken out."""
 
@@ -39,6 +46,8 @@ class VisibleText(NamedTuple):
         """Return *text* without characters that cannot be seen."""
         if text.isascii():
             return cls(text)
+        if _WIDE_LINK.search(text):
+            text = text.translate(_NARROW)
         removals: list[Removal] = []
 
         def removed(match: re.Match[str]) -> str:

@@ -6,6 +6,7 @@ All but JSON are read as a stream, so that a list may be larger than memory.
 import csv
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import chain, dropwhile, islice
 from typing import BinaryIO, Final, NamedTuple
 
@@ -19,6 +20,9 @@ _PUBLISHED: Final = "issued"
 _ALSO: Final = "also"
 _QUOTES: Final = ("quote", "quotation")
 _UNCLEAR: Final = "No name of a field or column says when the page was seen"
+_NOT_USED: Final = (
+    "No date is used: the newest copy is searched for. Not used: {} (the date of publication)"
+)
 _EXPECTED: Final = "expected a list of URLs, or of objects with url and date"
 
 
@@ -48,11 +52,13 @@ def item_of(position: int, value: object) -> Item:
     references = tuple(_references(members))
     dates = tuple(_named_dates(value))
     dates = dates or tuple(date for name in _DATES for date in _dates(members.get(name)))
-    # When a page was published says when it was seen only if nothing else does.
-    dates = dates or tuple(_dates(members.get(_PUBLISHED)))
-    unknown = () if dates else tuple(_unnamed_dates(members))
+    # When a page was published does not say when it was seen.
+    published = "" if dates else next(_dates(members.get(_PUBLISHED)), "")
+    published = published or ("" if dates else next(_published_dates(value), ""))
+    unknown = () if dates or published else tuple(_unnamed_dates(members))
     is_unclear = len(set(unknown)) > 1
     dates = dates or (() if is_unclear else tuple(filter(_may_be_seen, unknown)))
+    dates = tuple(map(_calendar_time, dates))
     also = members.get(_ALSO)
     return Item(
         position,
@@ -61,8 +67,9 @@ def item_of(position: int, value: object) -> Item:
         dates,
         also=tuple(_strings(also if isinstance(also, list) else [also])),
         quote=next(_strings([members.get(name) for name in _QUOTES]), ""),
-        said=_UNCLEAR if unknown else "",
-        doubt=bool(unknown),
+        said=_UNCLEAR if unknown else _NOT_USED.format(published) if published else "",
+        doubt=bool(unknown or published),
+        published=published,
     )
 
 
@@ -71,6 +78,21 @@ def _named_dates(value: Mapping[str, object]) -> Iterator[str]:
     for name, member in value.items():
         if basis_of_name(name) in ("accessed", "archived"):
             yield from _dates(member)
+
+
+def _calendar_time(date: str) -> str:
+    """Return *date*; seconds or milliseconds since 1970 as a time of the calendar."""
+    if not (date.isascii() and date.isdecimal() and len(date) in (10, 13) and date[0] == "1"):
+        return date
+    time = datetime.fromtimestamp(int(date[:10]), UTC)
+    return f"{time:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _published_dates(value: Mapping[str, object]) -> Iterator[str]:
+    """Yield the dates of members whose names say that the page was published then."""
+    for name, member in value.items():
+        if basis_of_name(name) == "published":
+            yield from filter(whole_date, _dates(member))
 
 
 def _unnamed_dates(members: Mapping[str, object]) -> Iterator[str]:
@@ -232,6 +254,7 @@ def _items_of(line: str) -> Iterator[Item]:
 
 
 _SAMPLE: Final = 20
+_MOST_COLUMNS: Final = 1000
 _DELIMITERS: Final = ",;\t"
 REFERENCE_HEADINGS: Final = (
     *("pwid", "url", "uri", "link", "href", "identifier", "reference"),
@@ -242,7 +265,7 @@ _ACCESS_HEADINGS: Final = (
     *("retrieved", "date accessed", "abgerufen am", "last visited"),
 )
 _DATE_HEADINGS: Final = (
-    *("date", "datetime", "timestamp", "time", "year", "published"),
+    *("date", "datetime", "timestamp", "time", "year"),
     *("datum", "dato", "fecha", "data", "tarih", "дата", "日期", "日付", "날짜"),
 )
 
@@ -273,12 +296,15 @@ def _items(
     delimiter = max(_DELIMITERS, key=first.count)
     rows = csv.reader((f"{line}\n" for line in chain([first], lines)), delimiter=delimiter)
     sample = list(islice(rows, _SAMPLE))
+    if max(map(len, sample)) > _MOST_COLUMNS:
+        raise BadInput(f"not a CSV table: a row has more than {_MOST_COLUMNS:,} columns")
     has_no_heading = columns.reference is None and any(map(is_reference, sample[0]))
     headings = [] if has_no_heading else [cell.strip().lower() for cell in sample[0]]
     body = sample if has_no_heading else sample[1:]
     place = _reference_column(columns.reference, headings, body, is_reference)
-    days = _columns_of_dates(body, place)
     dates = _date_columns(columns.dates, headings)
+    issued = [] if dates else _published_columns(headings)
+    days = [column for column in _columns_of_dates(body, place) if column not in issued]
     # With several columns of dates and no word about access, any of them may be meant; a date
     # beside more than a reference may be that of anything.
     is_known = bool(columns.dates or _access_columns(headings))
@@ -294,15 +320,18 @@ def _items(
         reference = _cell(row, place)
         if reference and (valid is None or _cell(row, valid).lower() != "true"):
             written = filter(_may_be_seen, (_cell(row, column) for column in dates))
+            cells = (_cell(row, column) for column in issued)
+            published = next(filter(None, cells), "")
             yield Item(
                 position,
                 reference,
                 (reference,),
                 tuple(filter(None, written)),
                 also=tuple(url for column in also for url in _cell(row, column).split()),
-                said=_UNCLEAR if doubt else "",
-                doubt=doubt,
+                said=_UNCLEAR if doubt else _NOT_USED.format(published) if published else "",
+                doubt=doubt or bool(published),
                 quote=next(filter(None, (_cell(row, column) for column in quotes)), ""),
+                published=published,
             )
             position += 1
 
@@ -348,6 +377,13 @@ def _access_columns(headings: Sequence[str]) -> list[int]:
         column
         for column, name in enumerate(headings)
         if basis_of_name(name) in ("accessed", "archived")
+    ]
+
+
+def _published_columns(headings: Sequence[str]) -> list[int]:
+    """Return the columns whose headings say that the pages were published then."""
+    return [
+        column for column, name in enumerate(headings) if basis_of_name(name) == "published"
     ]
 
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from archives.regex_compat import compiled
 from timegate.references.dates import access_word, mark_after
+from timegate.references.model import TextSpan
 from timegate.text.written_dates import find_dates
 
 _SIGN: Final = compiled(r"[(,;|\u2012-\u2015]|\.(?=[A-Z])")
@@ -34,7 +35,7 @@ _NEXT_LINE: Final = compiled(r"[ \t]{0,4}\r?\n[ \t>]{0,16}(?=[\w%~+./?=&])")
 # A blank in an address in angle brackets.
 _IN_ANGLES: Final = compiled(r"[ \t][^<>\s|]{1,80}>")
 _NEXT_WORD: Final = compiled(r"[ \t]{1,2}(?=\w)")
-_NO_DOT: Final = compiled(r"https?://[^./?#\[]{0,255}(?:[/?#]|$)")
+_NO_DOT: Final = compiled(r"https?://(?!https?://)[^./?#\[]{0,255}(?:[/?#]|$)")
 
 
 def end_before_words(text: str, start: int, end: int) -> int:
@@ -115,6 +116,22 @@ def _goes_on(text: str, end: int, raw: int) -> bool:
     if line is None or _ADDRESS.match(text, line.end()):
         return False
     return _is_rest(text, line.end(), last)
+
+
+def rest_in_next_line(text: str, end: int, raw: int) -> TextSpan | None:
+    """Return what looks like the rest of a link whose line ends at *raw*; None if nothing."""
+    if raw > end + 1 or text[raw - 1] not in "/-_?=&":
+        return None
+    line = _NEXT_LINE.match(text, raw)
+    if line is None or _ADDRESS.match(text, line.end()):
+        return None
+    if not _is_rest(text, line.end(), text[raw - 1]):
+        return None
+    rest = _REST_OF_LINK.match(text, line.end())
+    return TextSpan(*rest.span()) if rest else None
+
+
+_REST_OF_LINK: Final = compiled(r"[\w%~+./?=&#:,;@!-]{1,400}")
 
 
 def _is_rest(text: str, at: int, last: str) -> bool:

@@ -19,6 +19,7 @@ from timegate.references.link_ends import (
     glued_word,
     may_go_on,
     open_parenthesis,
+    rest_in_next_line,
 )
 from timegate.references.model import TextSpan
 from timegate.text.html import decode_entities
@@ -26,7 +27,8 @@ from timegate.text.written_dates import other_dates, whole_date
 
 _START: Final = compiled(
     r"(?<![A-Za-z0-9@])(?:view-source:)?(?:urn:(?:pwid|duri|tdb):|pwid:|duri:|tdb:|pdi://"
-    r"|h(?:tt|xx|\*\*)ps?(?:\s?:\s?|\[:\]|\(:\))//(?:\x20(?=(?:[\w-]{1,63}\.){1,5}[a-z]{2,18}(?:[/\s]|$)))?"
+    r"|(?:h(?:tt|xx|\*\*)|tt)ps?(?:\s?:\s?|\[:\]|\(:\))//"
+    r"(?:\x20(?=(?:[\w-]{1,63}\.){1,5}[a-z]{2,18}(?:[/\s]|$)))?"
     r"|h(?:tt|xx)ps?\[://\]|(?<![:/\\\w])//(?=(?:[\w-]{1,63}\.){1,5}[a-z]{2,18}(?::[0-9]{1,5})?(?:[/?\s]|$))"
     r"|arxiv:\s?(?=[0-9]{4}\.[0-9]{4,5}|[a-z-]{2,20}(?:\.[A-Z]{2})?/[0-9]{7})|hdl:\s?(?=[0-9][0-9.]{1,20}/\w)"
     r"|https?%3A%2F%2F(?=\w)|www[0-9]?(?:\.|\[\.\])(?=[\w-])"
@@ -35,7 +37,8 @@ _START: Final = compiled(
 )
 # Characters that end a link: blanks, quotes, brackets of other scripts, full stops of others.
 _ENDS: Final = (
-    r"\s<>\"“”„«»\u2039\u203a`{}\\\u3001\u3002\uff0c\uff1b\uff09\u3011\u300d\u300f\u300b\uff08"
+    r"\s<>\"“”„«»\u2039\u203a`{}\\\u060c\u061b\u061f\u3001\u3002\uff0c"
+    r"\uff1b\uff09\u3011\u300d\u300f\u300b\uff08"
 )
 _BODY: Final = rf"(?:[^{_ENDS}|]|\{{[^\s{{}}<>\"|]{{0,200}}\}}|\\[_%&#~$-])*+"
 _REST: Final = compiled(_BODY)
@@ -47,6 +50,12 @@ _IN_LINES: Final = compiled(r"[ \t]{0,4}\r?\n[ \t>]{0,16}")
 _NEXT: Final = compiled(
     r"(?<![,;|])[,;|]++(?=(?:https?|hxxps?)://|urn:pwid:|duri:)", re.IGNORECASE
 )
+_SICI: Final = compiled(r"<[^\s<>\"]{1,60}>[^\s<>\"\[\]]{1,40}")
+_GLUED_LINK: Final = compiled(r"(?<=[A-Za-z0-9])(?=https?://)", re.IGNORECASE)
+_STAMP_CELL: Final = compiled(r"[,;](?=(?:19|20)[0-9]{6}(?:[0-9]{6})?$)")
+_BACKSLASHES: Final = compiled(r"\bhttps?:\\\\[^\s<>\"]{1,2000}", re.IGNORECASE)
+_BAD_SCHEME: Final = compiled(r"https?(?:/{1,3}|:/?|;/{1,2})$", re.IGNORECASE)
+"""A scheme that is not written as it should be, before "www"."""
 _DATE_CELL: Final = compiled(
     r",(?=[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?$)|;(?=[0-9]{4}-[0-9]{2}(?:-[0-9]{2}(?:;|$)|$))"
 )
@@ -63,7 +72,7 @@ _TYPESET: Final = str.maketrans(
     | {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl"}
 )
 _DEFANGED: Final = (
-    (compiled(r"^h(?:xx|\*\*)p", re.IGNORECASE), "http"),
+    (compiled(r"^(?:h(?:xx|\*\*)|tt)p", re.IGNORECASE), "http"),
     (compiled(r"^(https?)\s?(?:\[:\]|\(:\)|:)\s?//\s?", re.IGNORECASE), r"\1://"),
     (compiled(r"^(https?)\[://\]", re.IGNORECASE), r"\1://"),
     (compiled(r"\[\.\]|\(\.\)|\[dot\]|\(dot\)|\{\.\}", re.IGNORECASE), "."),
@@ -116,6 +125,10 @@ _NO_DOMAIN: Final = frozenset(
     ]
 )
 _LONGEST: Final = 8192
+_GLUED: Final = 32
+"""Links that brackets separate in one word, after which links are expected to be short: each
+link is looked for in the whole rest of the word."""
+_SHORT: Final = 256
 
 
 class TextLink(NamedTuple):
@@ -133,7 +146,19 @@ class TextLink(NamedTuple):
 
 def find_links(text: str) -> Iterator[TextLink]:
     """Yield the links in *text*, in order."""
-    at = line = 0
+    if "\\\\" in text:
+        # Of the same length, so that positions stay.
+        shown = _BACKSLASHES.sub(lambda link: link[0].replace("\\", "/"), text)
+        for link in _found_links(shown):
+            written = text[slice(*link.span)]
+            is_plain = written == link.written
+            yield link if is_plain else link._replace(written=written, incomplete=True)
+        return
+    yield from _found_links(text)
+
+
+def _found_links(text: str) -> Iterator[TextLink]:
+    at = line = reached = inside = 0
     broken = False
     printed = PrintedText(text)
     while match := _START.search(text, at):
@@ -143,7 +168,8 @@ def find_links(text: str) -> Iterator[TextLink]:
             yield wrapped
             at = wrapped.span.end
         else:
-            end = _end(text, match)
+            inside = inside + 1 if match.start() < reached else 0
+            reached = end = _end(text, match, _LONGEST if inside < _GLUED else _SHORT)
             for span in _parts(text, start, end):
                 link = _link(text, span)
                 if link is not None:
@@ -201,15 +227,19 @@ def _start(text: str, floor: int, match: re.Match[str]) -> int:
     return at - len(word[0])
 
 
-def _end(text: str, match: re.Match[str]) -> int:
+def _end(text: str, match: re.Match[str], longest: int) -> int:
     before = text[match.start() - 1 : match.start()]
     rest = (_REST if before in ("<", "[", "|", "=") else _REST_WITH_PIPES).match(
-        text, match.end(), min(len(text), match.end() + _LONGEST)
+        text, match.end(), min(len(text), match.end() + longest)
     )
     end = rest.end() if rest else match.end()
+    if text[end : end + 1] == "<" and "(sici)" in text[match.start() : end].lower():
+        # Old DOIs have angle brackets in them.
+        sici = _SICI.match(text, end)
+        end = sici.end() if sici else end
     # A PWID or duri is often broken after its time.
     if text[end - 1 : end] == ":" and (broken := _IN_NEXT_LINE.match(text, end)):
-        rest = _REST_WITH_PIPES.match(text, broken.end(), broken.end() + _LONGEST)
+        rest = _REST_WITH_PIPES.match(text, broken.end(), broken.end() + longest)
         end = rest.end() if rest else end
     return end
 
@@ -219,7 +249,11 @@ def _parts(text: str, start: int, end: int) -> Iterator[TextSpan]:
     for mark in [*_NEXT.finditer(text, start, end)]:
         yield TextSpan(start, mark.start())
         start = mark.end()
-    cell = _DATE_CELL.search(text[start:end])
+    for mark in [*_GLUED_LINK.finditer(text, start + 1, end)]:
+        # A link right after another, as in ".htmhttp://".
+        yield TextSpan(start, mark.start())
+        start = mark.start()
+    cell = _DATE_CELL.search(text[start:end]) or _STAMP_CELL.search(text[start:end])
     yield TextSpan(start, start + cell.start() if cell else end)
 
 
@@ -239,14 +273,34 @@ def _link(text: str, span: TextSpan) -> TextLink | None:
     identifier = meant(_IN_LINES.sub("", text[start:end]))
     if identifier is None:
         return None
+    if rest := rest_in_next_line(text, end, raw):
+        # The line may be broken inside the link: it is joined, and that is said.
+        last = trimmed(text, rest.start, rest.end)
+        joined = meant(text[start:raw] + text[rest.start : last])
+        if joined is not None and last > rest.start:
+            written = TextSpan(start, last)
+            return TextLink(written, text[start:last], joined, incomplete=True, lines=True)
     incomplete = (
         opened is not None
+        or _GLUED_LINK.match(text, end) is not None
+        or _GLUED_LINK.match(text, start) is not None
+        or _BAD_SCHEME.search(text, max(0, start - 8), start) is not None
+        or _may_be_own_number(text, end)
         or glued is not None
         or note is not None
         or (before_words == raw and may_go_on(text, start, end, raw))
         or any(ord(character) in _TYPESET for character in text[start:end])
+        or "\u2018" in text[start:end]
     )
     return TextLink(TextSpan(start, end), text[start:end], identifier, incomplete)
+
+
+def _may_be_own_number(text: str, end: int) -> bool:
+    """Whether eight digits after a comma may belong to the link: the only one of a text."""
+    cell = _STAMP_CELL.match(text, end)
+    return (
+        cell is not None and end + len(",20101105") == len(text.rstrip()) and "\n" not in text
+    )
 
 
 def _bracket(text: str, start: int, end: int) -> int:
@@ -279,7 +333,11 @@ def trimmed(text: str, start: int, end: int) -> int:
             counts[last] -= 1
         elif last in "([{":
             counts[last] -= 1
-        elif last not in _AFTER or (last in "*_~" and before != last):
+        elif (
+            last not in _AFTER
+            or (last in "*_~" and before != last)
+            or (last == "\u2019" and "\u2018" in text[start:end])
+        ):
             break
         end -= 1
     return end
@@ -298,6 +356,8 @@ def meant(written: str) -> str | None:
     link = _TWICE.sub("", link)
     for pattern, plain in _DEFANGED:
         link = pattern.sub(plain, link)
+    if "(sici)" in link.lower():
+        link = link.replace("<", "%3C").replace(">", "%3E")
     return _with_scheme(decode_entities(_TEX.sub(r"\1", link)))
 
 

@@ -36,6 +36,8 @@ class Item(NamedTuple):
     """Whether another date may be meant, so that no copy is certainly as asked."""
     quote: str = ""
     """A quotation of the page, to be looked for in the copy."""
+    published: str = ""
+    """The date of publication of a reference without any other date, which is not used."""
 
     @property
     def key(self) -> int:
@@ -97,6 +99,7 @@ def cited(
         trouble,
         said=". ".join(chosen.said) if chosen.is_to_be_said else "",
         doubt=chosen.doubt,
+        published=str(chosen.published or ""),
     )
     return ReferencePlace(item, None, dates=dates)
 
@@ -111,7 +114,14 @@ def usable_dates(dates: Sequence[FoundDate], chosen: ChosenDate) -> tuple[str, .
     weak = [date for date in dates if date.basis == chosen.used.basis and date.moment]
     # The finest first: of publication dates, a day says more than its year.
     weak.sort(key=lambda date: -len(date.moment.digits) if date.moment else 0)
-    return tuple(dict.fromkeys(readable_date(date.text) for date in strong or weak))
+    return tuple(dict.fromkeys(_readable(date) for date in strong or weak))
+
+
+def _readable(date: FoundDate) -> str:
+    """Return the date as it is written if it can be read so, else its moment."""
+    written = readable_date(date.text)
+    found = whole_date(written)
+    return written if found is None or found.moment == date.moment else str(date.moment)
 
 
 def readable_date(text: str) -> str:
@@ -150,6 +160,8 @@ class FoundReference(NamedTuple):
     """The title of the page, if the citation has it."""
     url_status: str = ""
     """Whether the link works, in the words of Wikipedia's templates; empty if not stated."""
+    quote: str = ""
+    """A quotation of the page that stands beside the link."""
 
     @property
     def at(self) -> Moment | None:
@@ -169,9 +181,18 @@ class FoundReference(NamedTuple):
     @property
     def restated(self) -> str:
         """A short text that is read alike, with the same doubt about its date."""
+        if self.dates.doubt and self.dates.used and self.dates.used.basis == "own":
+            # A copy of a copy is doubted again as it is written; else it is marked as cut off.
+            is_nested = self.written != self.identifier
+            return self.written if is_nested else f"{self.identifier}\u2026"
         dates = [*([self.dates.used] if self.dates.used else []), *self.dates.unused]
-        others = "".join(f" [{other}]" for other in self.others[:1])
-        link = f"{self.identifier}\u2026" if self.incomplete else self.identifier
+        is_implied = self.written in self.others
+        # A link that only implies the page is read alike as it is written.
+        shown = self.written if is_implied else self.identifier
+        others = "" if is_implied else "".join(f" [{other}]" for other in self.others[:1])
+        link = f"{shown}\u2026" if self.incomplete else shown
+        if is_implied and not dates:
+            return link
         if self.dates.doubt and not (dates or others or self.incomplete):
             return f"{link} {_NO_DATE}"
         return f"{link}{others} {' '.join(map(_restated, dates[:5]))}".strip()
@@ -182,7 +203,10 @@ class FoundReference(NamedTuple):
         return (*self.notes, *self.dates.said)
 
 
-_MARKS: Final = {basis: f"({basis} {{}})" for basis in ("archived", "accessed", "published")}
+_MARKS: Final = {
+    **{basis: f"({basis} {{}})" for basis in ("archived", "accessed", "published")},
+    "dead": "(published {})",
+}
 
 
 _NO_DATE: Final = "(accessed n.d.)"
@@ -194,8 +218,13 @@ def _restated(date: FoundDate) -> str:
     is_short = date.moment is None and next(find_dates(date.text), None) is None
     if date.basis not in _MARKS and is_short:
         # With a year of two digits, it is a date only in its own place.
-        return _NO_DATE
-    return _MARKS.get(date.basis, "and this is of {};").format(date.text)
+        is_one = len(date.readings) == 1
+        return f"(perhaps {date.readings[0]}?)" if is_one else _NO_DATE
+    # A date that the text itself doubts.
+    sign = "?" if date.moment is None and len(date.readings) == 1 else ""
+    # Seconds since 1970 are a date only in their own place.
+    text = str(date.moment) if date.moment and date.text.isdecimal() else date.text
+    return _MARKS.get(date.basis, "(perhaps {})").format(f"{text}{sign}")
 
 
 def _is_read_alike(date: FoundDate) -> bool:
@@ -222,6 +251,8 @@ def place_of(found: FoundReference, notation: Notation = "plain") -> ReferencePl
         found.trouble if found.kind in ("captures", "faulty") else "",
         said=". ".join(said),
         doubt=chosen.doubt,
+        quote=found.quote,
+        published=str(chosen.published or ""),
     )
     link = found.span if chosen.at is not None and found.kind == "reference" else None
     return ReferencePlace(item, link, notation=notation, where=found.span)

@@ -1,18 +1,21 @@
 """What a person pasted or a program sent: one identifier, a text with references, or a list."""
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from io import BytesIO
+from itertools import islice
 from typing import Final, NamedTuple
 
 from archives.diagnostics import Malformed
+from archives.regex_compat import compiled
 from archives.registry import Registry
 from timegate.identifiers import parse_wrapped
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.references.broken_lines import has_broken_pwid
 from timegate.references.formats import extract, format_of, is_reference
 from timegate.references.lines import Columns, read_json, read_table
-from timegate.references.links import is_identifier
+from timegate.references.links import find_links, is_identifier
 from timegate.references.model import FoundReference, Item, place_of
 from timegate.references.places import is_other_page
 
@@ -26,14 +29,23 @@ class Pasted(NamedTuple):
 
 
 _BLANK: Final = "control-or-space"
+_OTHER_SCHEME: Final = compiled(
+    r"\b(ftps?|file|gopher|gemini|ipfs|magnet|smb|sftp|ssh)://", re.IGNORECASE
+)
 
 
 class NoReference(Malformed):
     """A text of several words without a link."""
 
-    def __init__(self) -> None:
+    def __init__(self, text: str = "") -> None:
+        other = _OTHER_SCHEME.search(text)
+        what = (
+            f"web archives hold http and https pages, not {other[1].lower()}"
+            if other
+            else "there is no link in this text"
+        )
         why = (
-            "there is no link in this text: write a URL such as http://example.org/, a PWID or "
+            f"{what}: write a URL such as http://example.org/, a PWID or "
             "a duri, or paste the citation with its link"
         )
         super().__init__(_BLANK, why, 0)
@@ -66,7 +78,7 @@ def read_pasted(text: str, registry: Registry, now: datetime) -> Pasted:
     if complaint is None:
         return Pasted(parse_wrapped(stripped, registry))
     if complaint.code == _BLANK and not found:
-        raise NoReference from complaint
+        raise NoReference(stripped) from complaint
     raise complaint
 
 
@@ -82,25 +94,38 @@ _LISTS: Final = {
     "text/xml": "xml",
 }
 """Media types of lists; others are detected."""
+_MOST_OTHERS: Final = 100
+"""Links of a list that are no references, such as namespaces."""
+
+
+def are_lines(body: bytes, media_type: str) -> bool:
+    """Whether each line of a list is certainly a reference of its own; a quick look."""
+    text = body.decode(errors="surrogateescape")
+    return media_type not in _LISTS and not _may_be_data(text) and not has_broken_pwid(text)
 
 
 def read_list(
-    body: bytes, media_type: str, registry: Registry, now: datetime
+    body: bytes, media_type: str, registry: Registry, now: datetime, most: int
 ) -> Sequence[Item] | None:
     """Return the references of a list; None if each line is a reference of its own.
 
-    Raises BadInput.
+    Of a list with more than *most*, at least one more than that is returned. Raises BadInput.
     """
     text = body.decode(errors="surrogateescape")
     form = _LISTS.get(media_type, "lines")
     if form == "lines" or format_of("-", body) == "jsonl":
         form = _form_without_type(text, body)
     if form == "json":
-        return [*read_json(text)]
+        return [*islice(read_json(text), most + 1)]
     if form == "csv":
         reads = read_table(BytesIO(body), Columns(), lambda cell: is_reference(cell, registry))
-        return [*reads]
+        return [*islice(reads, most + 1)]
     if form in ("xml", "text"):
+        # Finding the dates of a link takes much longer than finding the link. Some links may be
+        # named twice, or are no references.
+        links = [*islice(find_links(text), 2 * most + _MOST_OTHERS)]
+        if len(links) == 2 * most + _MOST_OTHERS:
+            return [Item(n, link.written, (link.written,)) for n, link in enumerate(links)]
         return [place_of(found).item for found in extract(text, registry, now)]
     return None
 
@@ -109,5 +134,13 @@ def _form_without_type(text: str, body: bytes) -> str:
     """Return the form of a list; a line with commas may be a URL, so CSV is not guessed."""
     if has_broken_pwid(text):
         return "text"
+    if not _may_be_data(text):
+        # Which of the other formats it has takes long to find out.
+        return "lines"
     form = format_of("-", body)
     return form if form in ("json", "xml") else "lines"
+
+
+def _may_be_data(text: str) -> bool:
+    """Whether *text* may be JSON or XML."""
+    return text.lstrip("\ufeff \r\n\t").startswith(("[", "{", "<"))

@@ -7,6 +7,7 @@ of the same citation.
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 from archives.diagnostics import Diagnosis, Malformed
 from archives.moment import Moment
@@ -24,6 +25,10 @@ _ARCHIVE_WORD: Final = compiled(
 )
 _TO_CAPTURE: Final = "The link asks an archive for a new copy and does not name one"
 _COPY: Final = compiled(r"/([0-9]{14})(?:[a-z]{2}_)?/(?=https?://)")
+_STAMPED: Final = compiled(
+    r"^https?://[^/?#]{1,255}/(?:[\w.-]{1,40}/){0,4}([0-9]{4,14})(?:[a-z]{2}_)?/(?=https?://)"
+)
+"""An archive link up to the URL of its page."""
 _LONGEST_PREFIX: Final = 400
 _NO_URL: Final = "the archive link does not contain the URL of the page"
 _CONTINUED: Final = 60
@@ -56,6 +61,8 @@ class LinkPlace(NamedTuple):
     """Where the first of several links ends."""
     names_copy: bool = False
     """Whether it names one copy, whose time the link does not state."""
+    is_nested: bool = False
+    """Whether the link is a copy of an archive link, which may be meant or not."""
 
     @property
     def start(self) -> int:
@@ -65,16 +72,25 @@ class LinkPlace(NamedTuple):
 
 def read_place(link: TextLink, registry: Registry) -> LinkPlace:
     """Return what *link* is: a reference, a list of captures, or an id of an archive."""
-    text, end = link.identifier, link.span.end
+    text = link.identifier
     try:
         reading = parse(text, registry)
     except Malformed as complaint:
         return _unreadable(link, registry, complaint)
+    return _of_target(link, registry) or _readable(link, reading, registry)
+
+
+def _readable(link: TextLink, reading: ParsedIdentifier, registry: Registry) -> LinkPlace:
+    text, end = link.identifier, link.span.end
     identifier = reading.identifier
     if page := page_to_capture(text, registry):
         return LinkPlace(link, "reference", page, end, page=page, notes=(_TO_CAPTURE,))
     if not reading.kind.is_archive_link and (copy := unknown_copy(text)):
         return _of_unknown_archive(link, copy)
+    if reading.kind.is_archive_link and (inner := inner_copy(identifier.item, registry)):
+        note = f"The link is an archived copy of another archive link, {inner}"
+        place = read_place(link._replace(identifier=inner), registry)
+        return place._replace(notes=(note, *place.notes), is_nested=True)
     if identifier.item is not None or not reading.kind.is_archive_link:
         time = identifier.time
         return LinkPlace(link, "reference", text, end, own=time, page=identifier.item)
@@ -91,7 +107,43 @@ def read_place(link: TextLink, registry: Registry) -> LinkPlace:
         notes=(f"The link to Ghostarchive is a copy of {video}",),
         trouble="",
         others=(text,),
+        # The address of the page is not in the link.
+        is_nested=True,
     )
+
+
+def _of_target(link: TextLink, registry: Registry) -> LinkPlace | None:
+    """Return the place of a link to a resolver, a mail filter or a cache; else None."""
+    text = link.identifier
+    if inner := pwid_in(text):
+        place = read_place(link._replace(identifier=inner), registry)
+        note = f"The link leads to the PWID {inner}"
+        return place._replace(notes=(note, *place.notes)) if place.kind == "reference" else None
+    page = wrapped_page(text)
+    if page is None:
+        return None
+    return LinkPlace(
+        link,
+        "reference",
+        page,
+        link.span.end,
+        page=page,
+        notes=(f"The link {text} leads to {page}, which is searched for",),
+        others=(text,),
+        is_nested=True,
+    )
+
+
+def inner_copy(page: str | None, registry: Registry) -> str | None:
+    """Return *page* if it is an archive link with the URL of its page; else None."""
+    if page is None or not page.startswith(("http://", "https://")):
+        return None
+    try:
+        reading = parse(page, registry)
+    except Malformed:
+        return None
+    is_copy = reading.kind.is_archive_link and reading.identifier.item is not None
+    return page if is_copy else None
 
 
 def page_to_capture(link: str, registry: Registry) -> str | None:
@@ -107,8 +159,58 @@ def page_to_capture(link: str, registry: Registry) -> str | None:
 def is_other_page(link: str, reading: ParsedIdentifier, registry: Registry) -> bool:
     """Whether *link*, which can be read, stands for the page whose address is in it."""
     if reading.kind.is_archive_link:
-        return False
-    return page_to_capture(link, registry) is not None or unknown_copy(link) is not None
+        return inner_copy(reading.identifier.item, registry) is not None
+    return (
+        pwid_in(link) is not None
+        or wrapped_page(link) is not None
+        or page_to_capture(link, registry) is not None
+        or unknown_copy(link) is not None
+    )
+
+
+_INNER_PWID: Final = compiled(
+    r"^https?://[^/?#]{1,255}[^\s]{0,400}?[=/?](urn(?::|%3A)pwid(?::|%3A)\S{1,8000})$",
+    re.IGNORECASE,
+)
+
+
+def pwid_in(link: str) -> str | None:
+    """Return the PWID that a link to a resolver contains; None if there is none."""
+    match = _INNER_PWID.match(link)
+    if match is None:
+        return None
+    return unquote(match[1]) if "%3a" in match[1][:10].lower() else match[1]
+
+
+_WRAPPERS: Final = compiled(
+    r"^https?://(?:"
+    r"(?:[\w-]{1,40}\.)?safelinks\.protection\.outlook\.com/[^?#]{0,80}\?(?:[^#]{0,2000}&)?url="
+    r"|(?:www\.|news\.)?google\.[a-z.]{2,6}/url\?(?:[^#]{0,2000}&)?(?:q|url)="
+    r"|lm?\.(?:facebook|instagram|messenger|threads)\.com/(?:l\.php)?\?(?:[^#]{0,2000}&)?u="
+    r"|(?:www\.)?(?:youtube\.com/redirect|duckduckgo\.com/l/|steamcommunity\.com/linkfilter/"
+    r"|slack-redir\.net/link|linkedin\.com/redir/redirect|vk\.com/away\.php|out\.reddit\.com/[\w]{1,20}"
+    r"|t\.umblr\.com/redirect|deref-mail\.com/mail/client/\w{1,40}/dereferrer/|anon\.to/|getpocket\.com/redirect"
+    r"|bing\.com/ck/a|urldefense\.proofpoint\.com/v1/url)"
+    r"\?(?:[^#]{0,2000}&)?(?:q|url|u|uddg|to|z|redirectUrl)=)"
+    r"(?P<page>https?(?:%3A|:)(?:%2F|/){2}[^\s&#]{1,8000})",
+    re.IGNORECASE,
+)
+"""Links of mail filters, search engines and networks that lead to another page."""
+_CACHE: Final = compiled(
+    r"^https?://[^/?#]{1,255}/search\?(?:[^#]{0,400}&)?q=cache(?::|%3A)"
+    r"(?:[\w-]{6,24}(?::|%3A))?(?P<page>(?:https?://)?[^\s+&#:]{1,255}[^\s+&#]{0,8000})",
+    re.IGNORECASE,
+)
+"""A page in the cache of Google."""
+
+
+def wrapped_page(link: str) -> str | None:
+    """Return the page to which a link of a mail filter or a search engine leads; else None."""
+    match = _WRAPPERS.match(link) or _CACHE.match(link)
+    if match is None:
+        return None
+    page = unquote(match["page"])
+    return page if page.lower().startswith("http") else f"http://{page}"
 
 
 class UnknownCopy(NamedTuple):
@@ -147,12 +249,21 @@ def _of_unknown_archive(link: TextLink, copy: UnknownCopy) -> LinkPlace:
 
 def _unreadable(link: TextLink, registry: Registry, complaint: Malformed) -> LinkPlace:
     end = link.span.end
+    if page := wrapped_page(link.identifier):
+        note = f"The link {link.identifier} leads to {page}, which is searched for"
+        return LinkPlace(link, "reference", page, end, page=page, notes=(note,), is_nested=True)
     if complaint.code == "timemap-url":
-        page = read_link(link.identifier, registry, Diagnosis()).uri
+        page = (read_link(link.identifier, registry, Diagnosis()).uri or "").rstrip("*")
         if page and "*" not in page:
             notes = ("The link is a list of captures and does not name one of them",)
             why = complaint.why
             return LinkPlace(link, "captures", page, end, page=page, notes=notes, trouble=why)
+    if stamped := _STAMPED.search(link.identifier, 0, _LONGEST_PREFIX):
+        page = link.identifier[stamped.end() :]
+        note = f"The time {stamped[1]} in the archive link cannot be used: {complaint.why}"
+        return LinkPlace(
+            link, "reference", page, end, page=page, notes=(note,), names_copy=True
+        )
     return LinkPlace(link, "faulty", link.identifier, end, trouble=complaint.why)
 
 
@@ -198,6 +309,16 @@ def _is_same(one: LinkPlace, other: LinkPlace) -> bool:
     return first == second
 
 
+def other_page(places: Sequence[LinkPlace]) -> str | None:
+    """Return the page of a citation if its archive link is of another one; else None."""
+    copy = next((place for place in places if place.own is not None and place.page), None)
+    if copy is None or copy.page is None:
+        return None
+    pages = [place.page for place in places if place.own is None and not _is_doi(place)]
+    others = (page for page in pages if page and _core(page) != _core(copy.page))
+    return next(others, None)
+
+
 def _core(page: str) -> str:
     return page.partition("://")[2].removeprefix("www.").rstrip("/")
 
@@ -213,6 +334,11 @@ def _of_same_page(one: LinkPlace, other: LinkPlace, gap: str) -> LinkPlace | Non
     if (one.own is None) != (other.own is None):
         first, second = (other, one) if other.own else (one, other)
         return _as_one(one, other, first, second)
+    if one.is_nested != other.is_nested:
+        # The page that a copy without its address implies stands beside it.
+        first, second = (other, one) if other.archived else (one, other)
+        is_copy = (one if one.is_nested else other).archived is not None
+        return _as_one(one, other, first, second)._replace(is_nested=not is_copy)
     # The address as the words of a link to it.
     is_same = one.own == other.own and len(gap) <= _ADJACENT and "\n" not in gap
     return _as_one(one, other, one, other) if is_same else None

@@ -13,20 +13,33 @@ from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
 from archives.registry import Registry
+from timegate.references.date_context import (
+    basis_of_column,
+    basis_of_style,
+    in_language,
+    is_number,
+    is_questioned,
+    says_dead,
+    tables_in,
+)
 from timegate.references.dates import (
     ChosenDate,
     DateBasis,
     FoundDate,
     choose,
     found_date,
+    is_other_day,
     mark_after,
     mark_before,
+    names_access,
+    relative_date,
     unread_date,
 )
 from timegate.references.links import TextLink, find_hosts, find_links, meant
 from timegate.references.model import FoundReference, TextSpan, masked
-from timegate.references.places import LinkPlace, merged_places, read_place
-from timegate.text.written_dates import WrittenDate, find_dates, other_dates
+from timegate.references.places import LinkPlace, merged_places, other_page, read_place
+from timegate.references.quotations import quotation_beside
+from timegate.text.written_dates import MONTHS, WrittenDate, find_dates, other_dates
 
 _REACH: Final = 90
 """Characters around a date in which words say what it is the date of."""
@@ -74,6 +87,14 @@ _PARENTHESIS_ENDS: Final = compiled(
     r"\.?\s?(?:,?\s?(?:um|at|kl\.?)?\s?[0-9]{1,2}[:.][0-9]{2}[^()\n]{0,12})?[)\]\uff09\u3011]"
 )
 """The end of a parenthesis after a date, perhaps with a time of day."""
+_TIMED: Final = compiled(r"\.?\s?,?\s?(?:um|at|kl\.?)?\s?[0-9]{1,2}[:.h][0-9]{2}")
+_FOOTNOTE_DAY: Final = compiled(r"[0-9]\.|[^\x00-\x7f]|:")
+"""In a day as footnotes of some languages write that of access, or with a time of day."""
+_AS_OF: Final = compiled(r"\bas\sof\s{1,2}$", re.IGNORECASE)
+_SENTENCE_GOES_ON: Final = compiled(r"[)\]],?\s{1,2}[^\W_A-Z]|,\s[0-9]")
+_ACCORDING: Final = compiled(
+    r"\b(?:according\sto|data\sfrom|figures\sfrom|statistics\sfrom)\s", re.IGNORECASE
+)
 _GOES_ON: Final = compiled(r"\s[^\W\d_A-Z]{2,20}\s")
 """A word in small letters, as in "the fire (3 May 1990) destroyed"."""
 _AT: Final = compiled(r"\b(?:on|at|as of|am|vom|le|du|el|del|il|em|op|den)\s$", re.IGNORECASE)
@@ -91,11 +112,22 @@ _FOR_ALL: Final = compiled(
     r"\b(?:all|both|each|alle|jeweils|sämtliche|tous|toutes|todos|todas|tutti|tutte|samtliga)\b",
     re.IGNORECASE,
 )
+_SAME_SENTENCE: Final = compiled(
+    r"[ \t>\])\"'\u201d]{0,3}(?:\([^()\n]{1,30}\))?"
+    r"(?:[,;]|[ \t](?:and|or|und|oder|et|ou|y|e|og|och|en|i|&|\+))?(?:[ \t](?:and|at|und|et))?"
+    r"[ \t<(\[\"'\u201c]{1,3}",
+    re.IGNORECASE,
+)
+"""Between two links of one list in a sentence."""
+_NEXT_ITEM: Final = compiled(r"[^\n]{0,80}\n[^\n]{0,200}")
+"""Between two links on lines that follow each other."""
 _AND_ALSO: Final = compiled(
     r"[\u2010-\u2015-]|\s?\([^()]{1,12}\),?\s|\s{0,2}(?:[,;/&+\u2010-\u2015-]|(?:to|until|till|bis|au|al|tot|til|till)\b|(?:,\s)?\b(?:and|und|et|y|e|i|og|och|en|or|oder)\b(?:\s(?:again|also|then))?"
     r"(?:\son)?)\s{1,2}",
     re.IGNORECASE,
 )
+_CLOSED_ITEM: Final = compiled(r"[\s)\]]{0,2};\s")
+"""The end of an item of a list in a sentence."""
 _HIDDEN: Final = "\ufffc"
 """In place of the characters of a link."""
 _MOST_DATES: Final = 20
@@ -136,6 +168,7 @@ def dated(
     """
     # Of the same length, so that positions stay.
     text = _INLINE.sub(lambda tag: " " * len(tag[0]), text)
+    text = _HYPHENATED.sub(_joined_month, text)
     listed = [*links]
     places = [*merged_places(text, [read_place(link, registry) for link in listed])]
     spans = [_extent(place) for place in places]
@@ -146,7 +179,31 @@ def dated(
             dates = [*_unread(text, spans, number, dates), *dates]
         if only_marked:
             dates = [date for date in dates if date.basis in ("archived", "accessed")]
-        yield _found(place, dates)
+        found = _found(place, dates)
+        yield found if found.kind != "reference" else _quoting(text, spans, number, found)
+
+
+_HYPHENATED: Final = compiled(r"\b([^\W\d_]{2,10})-\r?\n[ \t]{0,8}([^\W\d_]{2,10})\b")
+
+
+def _joined_month(word: re.Match[str]) -> str:
+    """Return the name of a month that a line break divides as one word of the same length."""
+    joined = f"{word[1]}{word[2]}"
+    return joined.ljust(len(word[0])) if joined.lower() in MONTHS else word[0]
+
+
+def _quoting(
+    text: str, spans: Sequence[_Extent], number: int, found: FoundReference
+) -> FoundReference:
+    """Return *found* with the quotation that stands beside its link."""
+    span = spans[number]
+    floor = spans[number - 1].end if number else 0
+    ceiling = spans[number + 1].start if number + 1 < len(spans) else len(text)
+    beside = quotation_beside(text, span.start, span.end, floor, ceiling)
+    if not beside.quote and not beside.doubt:
+        return found
+    notes = (*found.notes, beside.doubt) if beside.doubt else found.notes
+    return found._replace(quote=beside.quote, notes=notes)
 
 
 def _extent(place: LinkPlace) -> _Extent:
@@ -172,6 +229,12 @@ def read_citation(
         names_copy=first.names_copy or (bool(opaque) and first.own is None),
         archived=first.archived or (opaque[0].archived if opaque else None),
     )
+    if any(place.page == first.page for place in others):
+        # The citation names the page that its archive link only implies.
+        merged = merged._replace(is_nested=False)
+    if page := other_page(places):
+        note = f"The citation is of {page}, but its archive link is of another page"
+        merged = merged._replace(notes=(*merged.notes, note), is_nested=True)
     return _found(merged, dates)
 
 
@@ -199,10 +262,27 @@ def _found(place: LinkPlace, dates: Sequence[FoundDate]) -> FoundReference:
 
 def _chosen(place: LinkPlace, dates: Sequence[FoundDate]) -> ChosenDate:
     chosen = choose(dates[:_MOST_DATES], place.own)
-    if place.names_copy and chosen.at is None:
-        # The reference names a copy, but the time of that copy is not known.
-        return chosen._replace(doubt=True)
-    return chosen
+    # Of a named copy, the time is not known; of a copy of a copy, one of the two is meant.
+    is_unsure = (
+        place.is_nested
+        or (place.names_copy and chosen.at is None)
+        or (not place.names_copy and _is_archived_later(chosen))
+    )
+    return chosen._replace(doubt=True) if is_unsure else chosen
+
+
+def _is_archived_later(chosen: ChosenDate) -> bool:
+    """Whether a copy without a link was made after the page was seen: either may be meant."""
+    used = chosen.used
+    if used is None or used.basis != "archived" or used.moment is None:
+        return False
+    seen = [date for date in chosen.unused if date.basis == "accessed" and date.moment]
+    return any(
+        is_other_day(used.moment, date)
+        and date.moment
+        and date.moment.digits < used.moment.digits
+        for date in seen
+    )
 
 
 def _assigned(
@@ -222,43 +302,169 @@ def _assigned(
         for date in _outside(_within(shown, near, other_dates), links)
         if not _taken(date, dates)
     ]
-    # Fourteen digits that are a time are nothing else.
-    only_marked = {date.start for date in others if len(date.text) != _STAMP_LENGTH}
+    # A number of a version is a date only if words say so.
+    only_marked = {date.start for date in others if is_number(text, date)}
+    tables = tables_in(text)
     floor = 0
     last: DateBasis = "unmarked"
-    for_all: list[tuple[FoundDate, range]] = []
+    shared: list[_SharedDate] = []
     for date in sorted([*dates, *others]):
-        after = bisect_left(starts, date.start)
-        number = _owner(text, spans, after, date)
-        is_new = last not in _SEEN
-        basis = _basis(text, spans, date, _Floor(floor, is_new), number)
+        number = _owner(text, spans, bisect_left(starts, date.start), date)
+        basis = basis_of_column(text, tables, date) or _basis(
+            text, spans, date, _Floor(floor, last not in _SEEN), number
+        )
         if basis in _WEAK_BASES and last != "beside" and _continues(text, floor, date):
             basis = last
+        numbers = _also_of(text, spans, date, max(floor, date.start - _REACH), number)
+        if numbers and basis == "unmarked" and names_access(_line(text, date)):
+            basis = "accessed"
         last = basis
-        if basis in _WEAK_BASES and (
-            date.start in only_marked or len(assigned[number]) >= _MOST_DATES
-        ):
+        is_kept = date.start not in only_marked and len(assigned[number]) < _MOST_DATES
+        if basis in _WEAK_BASES and not is_kept:
             continue
-        each = found_date(date, basis)
+        each = _read(text, TextSpan(spans[number].start, spans[number].end), date, basis)
         assigned[number].append(each)
-        if basis == "accessed" and _FOR_ALL.search(
-            text, max(floor, date.start - 30), date.start
-        ):
-            # As a heading, it is also of what follows.
-            end = len(spans) if date.end <= starts[number] else number
-            for_all.append((each, range(max(0, number - _MOST_DATES), end)))
+        shared.append(_SharedDate(each, basis, number, date.start, numbers))
         floor = date.end
-    _give_to_all(assigned, for_all)
+    _share(text, spans, assigned, shared)
     return assigned
+
+
+class _SharedDate(NamedTuple):
+    """A date of one reference that may be of others as well."""
+
+    date: FoundDate
+    basis: DateBasis
+    number: int
+    start: int
+    others: range
+    """References that the text names together with it."""
+
+
+def _read(text: str, link: TextSpan, date: WrittenDate, basis: DateBasis) -> FoundDate:
+    """Return *date* as the text around it means it."""
+    found = found_date(in_language(text, link, date, basis), basis)
+    if says_dead(text, link, date):
+        found = found._replace(basis="dead")
+    is_unsure = found.basis == "accessed" and (
+        _may_be_published(text, link, date) or _may_be_of_number(text, link, date)
+    )
+    if (is_unsure or is_questioned(text, date)) and found.moment is not None:
+        found = found._replace(moment=None, readings=(found.moment,))
+    return found
+
+
+def _may_be_of_number(text: str, link: TextSpan, date: WrittenDate) -> bool:
+    """Whether "as of" may be of a number: "According to URL (as of 2010), 312 are known"."""
+    if not _AS_OF.search(text, max(0, date.start - 8), date.start):
+        return False
+    if _SENTENCE_GOES_ON.match(text, date.end):
+        return True
+    return _ACCORDING.search(text, max(0, link.start - _REACH), date.start) is not None
+
+
+def _may_be_published(text: str, link: TextSpan, date: WrittenDate) -> bool:
+    """Whether a day alone in parentheses after the link may be that of the page.
+
+    It is not if it has a time of day, if another date or a word of access stands before the
+    link, or if it is written as in footnotes of languages that have the day of access there.
+    """
+    if date.start < link.end or _FOOTNOTE_DAY.search(date.text):
+        return False
+    gap = _WEEKDAY.sub("", text[link.end : date.start])
+    is_closed = _PARENTHESIS_ENDS.match(text, date.end) is not None and _is_day(date)
+    if not is_closed or _PARENTHESIS_AFTER.fullmatch(gap) is None:
+        return False
+    if _TIMED.match(text, date.end):
+        return False
+    line = text.rfind("\n", max(0, link.start - _FAR), link.start) + 1
+    words = text[max(line, link.start - _FAR) : link.start]
+    is_alone = not any(map(str.isalpha, words))
+    return not is_alone and not names_access(words) and next(find_dates(words), None) is None
+
+
+def _share(
+    text: str,
+    spans: Sequence[_Extent],
+    assigned: dict[int, list[FoundDate]],
+    shared: Sequence[_SharedDate],
+) -> None:
+    """Add dates to references without one: of all links, and, with a doubt, of neighbours."""
+    of_all = (
+        (each.date, each.others) for each in shared if each.basis in ("accessed", "unmarked")
+    )
+    _give_to_all(assigned, of_all)
+    for each in shared:
+        if each.basis != "accessed":
+            continue
+        for other in _neighbours(text, spans, each.number, each.start):
+            if not assigned[other]:
+                assigned[other].append(each.date._replace(basis="unmarked"))
+    _doubt_after_two(text, spans, assigned)
+
+
+def _line(text: str, date: WrittenDate) -> str:
+    """Return the line in which *date* is, at most some hundred characters of it."""
+    start = text.rfind("\n", max(0, date.start - _FAR), date.start) + 1
+    return text[start : date.end + _REACH].partition("\n")[0]
+
+
+def _also_of(
+    text: str, spans: Sequence[_Extent], date: WrittenDate, begin: int, number: int
+) -> range:
+    """Return the references beside *number* to which a date of "all links" belongs."""
+    words = text[begin : date.start]
+    sentence = words[max(words.rfind(". "), words.rfind("\n")) + 1 :]
+    if not _FOR_ALL.search(sentence):
+        return range(0)
+    # As a heading, it is also of what follows.
+    end = len(spans) if date.end <= spans[number].start else number
+    return range(max(0, number - _MOST_DATES), end)
+
+
+def _neighbours(text: str, spans: Sequence[_Extent], number: int, at: int) -> Iterator[int]:
+    """Yield the references beside *number* that a date of access at *at* may be of as well.
+
+    In "A and B (accessed 5 November 2010)", it may also be the date of A; on a line of its own,
+    it may be of all links of the list before or after it.
+    """
+    before, after = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+    after = len(text) if after < 0 else after
+    is_alone = not any(
+        before <= span.start < after for span in spans[max(0, number - 1) : number + 2]
+    )
+    pattern = _NEXT_ITEM if is_alone else _SAME_SENTENCE
+    step = -1 if spans[number].end <= at else 1
+    other = number + step
+    while 0 <= other < len(spans) and abs(other - number) <= _MOST_DATES:
+        first, second = min(other, other - step), max(other, other - step)
+        if not pattern.fullmatch(text, spans[first].end, spans[second].start):
+            return
+        yield other
+        other += step
+
+
+def _doubt_after_two(
+    text: str, spans: Sequence[_Extent], assigned: dict[int, list[FoundDate]]
+) -> None:
+    """Add the second of two dates around a link to the link after it, if that has none.
+
+    In "[2014] A [2015] B", each date may be of the link after it.
+    """
+    for number in range(len(spans) - 1):
+        dates = assigned[number]
+        is_line = "\n" not in text[spans[number].end : spans[number + 1].start]
+        if len(dates) > 1 and is_line and not assigned[number + 1] and choose(dates).doubt:
+            assigned[number + 1].append(dates[-1]._replace(basis="unmarked"))
 
 
 def _give_to_all(
     assigned: dict[int, list[FoundDate]], for_all: Iterable[tuple[FoundDate, range]]
 ) -> None:
-    """Add the dates of several references to those of them that have none."""
+    """Add the dates of several references to those of them that have no such date."""
     for date, numbers in for_all:
         for number in numbers:
-            if not assigned[number]:
+            if not any(each.basis in (*_SEEN, "beside") for each in assigned[number]):
                 assigned[number].append(date)
 
 
@@ -269,7 +475,7 @@ def _continues(text: str, end: int, date: WrittenDate) -> bool:
 
 
 def _unread(
-    text: str, spans: Sequence[_Extent], number: int, dates: Iterable[FoundDate]
+    text: str, spans: Sequence[_Extent], number: int, dates: Sequence[FoundDate]
 ) -> Iterator[FoundDate]:
     """Yield what is written around a reference instead of a date of access."""
     start, end = spans[number][:2]
@@ -279,6 +485,8 @@ def _unread(
     unread = unread_date(
         text[line:start] if is_first else "", text[end : min(after, end + _REACH)]
     )
+    if unread is None and not dates:
+        unread = relative_date(text[line:start] if is_first else "", text[end:after])
     if unread is not None and not any(
         len(str(date.moment or "")) != len("2010") and date.text in unread.text
         for date in dates
@@ -335,6 +543,8 @@ def _owner(text: str, spans: Sequence[_Extent], after: int, date: WrittenDate) -
     # In brackets of its own after the link: "URL (accessed 5 November 2010)".
     is_inside = _OPENED.match(gap_before) and _CLOSED.match(gap_after)
     breaks = -1 if is_inside else _breaks(gap_before) - _breaks(gap_after)
+    if not breaks and _CLOSED_ITEM.match(gap_after) and not _CLOSED_ITEM.search(gap_before):
+        breaks = -1
     if breaks:
         return after if breaks > 0 else after - 1
     if _CONNECTED.fullmatch(gap_after):
@@ -375,6 +585,8 @@ def _basis(
         return basis
     if len(date.text) == _STAMP_LENGTH and _CDX_KEY.search(text[begin : date.start]):
         return "archived"
+    if basis := basis_of_style(text, TextSpan(span.start, span.end), date):
+        return basis
     return "published" if _is_in_parentheses(text, span, date) else "unmarked"
 
 

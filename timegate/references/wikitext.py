@@ -20,6 +20,7 @@ from timegate.references.dates import (
 )
 from timegate.references.model import Item, ReferencePlace, TextSpan, cited
 from timegate.text.html import decode_entities
+from timegate.text.written_dates import find_dates
 
 _DATE: Final = compiled(
     r"([0-9]{1,2})(?:\.|er|º)?\s{1,3}(?:de\s|di\s)?([^\W\d_]{3,10})\.?\s{1,3}(?:de\s|del\s)?([0-9]{4})"
@@ -103,7 +104,7 @@ _LINK_DATES: Final = (
 _ACCESS_DATES: Final = (
     *("access-date", "accessdate", "abruf", "zugriff", "consulté le", "besøgsdato"),
     *("besøksdato", "hämtdatum", "bezochtdatum", "fechaacceso", "fecha-acceso", "accesso"),
-    *("acessodata", "viitattu", "data dostępu", "дата обращения", "accessdaymonth"),
+    *("acessodata", "viitattu", "data dostępu", "дата обращения"),
     *("datum přístupu", "consulta", "accessdate2", "retrieved", "hentet", "besøgt"),
 )
 _DATES: Final[tuple[tuple[DateBasis, tuple[str, ...]], ...]] = (
@@ -159,9 +160,13 @@ _OF_DEAD_LINKS: Final = compiled(
     r"|мёртвая ссылка|недоступная ссылка"
     r"|リンク切れ|broken link|linkrot|verweis tot|defekter weblink"
 )
+_DEAD_TAG: Final = compiled(
+    rf"\{{\{{\s{{0,4}}(?:{_OF_DEAD_LINKS.pattern})\b([^{{}}]{{0,300}})\}}\}}", re.IGNORECASE
+)
 _WEBARCHIVE: Final = ("webarchive", "wayback")
 _STAMPED: Final = {"webarchiv": "wayback", "lien archive": "horodatage archive"}
 """Templates with the timestamp of a copy in the Wayback Machine, and its parameter."""
+_ARCHIVE_TODAY: Final = ("archive-is", "archive-today", "archive.is")
 _SHORTEST_STAMP: Final = len("20101105")
 _MISSING: Final = {
     "internetquelle": (" |archiv-url=", " |archiv-datum="),
@@ -174,6 +179,8 @@ class Field(NamedTuple):
 
     value: str
     span: TextSpan
+    comment: str = ""
+    """What is in comments, of a field without a value."""
 
 
 class Template(NamedTuple):
@@ -204,7 +211,8 @@ def cited_by(template: Template, *, living: bool = False) -> Found | None:
     if template.name in _WEBARCHIVE:
         return _webarchive(template)
     if template.name in _STAMPED:
-        return _stamped(template, _STAMPED[template.name])
+        today = next((name for name in _ARCHIVE_TODAY if template.value(name)), "")
+        return _stamped(template, today or _STAMPED[template.name])
     link, date = template.first(_LINKS), template.first(_LINK_DATES)
     url_field = template.first(_URLS)
     archive_link = link.value if link else ""
@@ -247,7 +255,7 @@ def _dates(template: Template) -> Iterator[FoundDate]:
     if _OF_DEAD_LINKS.search(template.name):
         # When the link was found dead says nothing of when it was not.
         values = (field.value for field in template.fields.values())
-        yield from filter(None, (stated_date(value, "unmarked") for value in values))
+        yield from filter(None, (stated_date(value, "dead") for value in values))
         return
     for basis, names in _DATES:
         for name in names:
@@ -255,6 +263,13 @@ def _dates(template: Template) -> Iterator[FoundDate]:
     for name, field in template.fields.items():
         if name not in _KNOWN_DATES:
             yield from _date_of(name, field.value)
+        # What is in a comment was taken out, perhaps because it is wrong.
+        hidden = find_dates(field.comment)
+        yield from (FoundDate(each.text, None, "accessed") for each in hidden)
+    month = template.value("accessmonthday", "accessdaymonth", "accessmonth")
+    year = template.value("accessyear")
+    if month and year:
+        yield from field_date(f"{month} {year}", "accessed")
 
 
 def _date_of(name: str, value: str) -> Iterator[FoundDate]:
@@ -298,7 +313,8 @@ def _stamped(template: Template, name: str) -> Found | None:
     url, stamp = template.first(("url",)), template.value(name)
     if url is None or not url.value or not stamp:
         return None
-    link = f"https://web.archive.org/web/{stamp}/{url.value}"
+    host = "archive.today" if name in _ARCHIVE_TODAY else "web.archive.org/web"
+    link = f"https://{host}/{stamp}/{url.value}"
     item = Item(0, link, (link, url.value), (), unreadable(link))
     return url.span.start, ReferencePlace(item, None, where=url.span)
 
@@ -335,6 +351,22 @@ def read_wikitext(
     in_order = sorted([*citations, *bare], key=lambda found: found[0])
     for position, (_, place) in enumerate(in_order):
         yield place._replace(item=place.item._replace(position=position))
+
+
+class DeadTag(NamedTuple):
+    """A template that says since when a link is known to be dead."""
+
+    start: int
+    date: FoundDate
+
+
+def dead_tags(text: str) -> Iterator[DeadTag]:
+    """Yield the tags of dead links that have a date, in order."""
+    for tag in _DEAD_TAG.finditer(text):
+        values = (field.rpartition("=")[2] for field in tag[1].split("|"))
+        date = next(filter(None, (stated_date(value, "dead") for value in values)), None)
+        if date is not None:
+            yield DeadTag(tag.start(), date)
 
 
 def template_spans(text: str) -> Iterator[TextSpan]:
@@ -410,7 +442,11 @@ def _field(text: str, start: int, end: int) -> Field:
     value = raw.strip()
     # An empty value is right after the equals sign, before a line break.
     begin = begin if value else start
-    return Field(unescaped(value), TextSpan(begin, begin + len(value)))
+    hidden = "" if value else text[start:end][:_LONGEST_COMMENT]
+    return Field(unescaped(value), TextSpan(begin, begin + len(value)), hidden.strip())
+
+
+_LONGEST_COMMENT: Final = 200
 
 
 def _bare(

@@ -23,6 +23,11 @@ _ACCESSED: Final = compiled(
     re.IGNORECASE,
 )
 """An attribute with a date of access, as in MODS; it is not shorter than "accessed" and it."""
+_ACCESS: Final = compiled(
+    r"<(?:[\w.-]{1,40}:)?(?:access(?:ed)?-?_?date|date-?_?access(?:ed)?|accessed|urldate|date-?retrieved)\s{0,4}>",
+    re.IGNORECASE,
+)
+"""An element with a date of access, as in EndNote's XML."""
 # Elements of HTML with which a piece of a page may begin.
 _PIECE: Final = compiled(
     r"<(?:a|abbr|article|b|blockquote|cite|dd|div|dl|dt|em|figure|footer|h[1-6]|header|i|iframe|img"
@@ -48,7 +53,13 @@ def without_tags(text: str) -> str:
             end = len(text) if closing < 0 else closing + 3
         # A line break keeps the text of neighbouring elements apart.
         date = _ACCESSED.search(tag[0])
-        shown = f"\naccessed {date[1]}" if date else "\n"
+        shown = (
+            f"\naccessed {date[1]}"
+            if date
+            else "\naccessed "
+            if _ACCESS.match(tag[0])
+            else "\n"
+        )
         pieces += [text[at : tag.start()], shown.ljust(end - tag.start())]
         at = end
     return "".join([*pieces, text[at:]])

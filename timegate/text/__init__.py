@@ -1,7 +1,6 @@
 """Text for people: untrusted text made safe to print, counts, and suggestions."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Final
 
 from archives.diagnostics import escaped as escaped
@@ -45,5 +44,7 @@ _LONGEST: Final = 100
 
 def similar(word: str, names: Iterable[str]) -> str:
     """Return `` Did you mean ...?`` with the names closest to *word*, or an empty text."""
+    from difflib import get_close_matches  # noqa: PLC0415 -- only mistyped names need it
+
     close = get_close_matches(word[:_LONGEST].lower(), list(names), n=3)
     return f" Did you mean {' or '.join(close)}?" if close else ""

@@ -8,7 +8,7 @@ numbers: it is linear in the length of the text. A date that can be read in two 
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from heapq import merge
 from importlib.resources import files
 from typing import Final, NamedTuple
@@ -29,6 +29,12 @@ MONTHS: Final[Mapping[str, tuple[int, ...]]] = {
     for name in names.split()
 } | {name: tuple(months) for name, months in DATE_WORDS["two"].items()}
 """Names of months in lower case, and the months that each may be."""
+WEEKDAYS: Final[Mapping[str, int]] = {
+    name: number
+    for number, names in enumerate(DATE_WORDS["weekdays"]["in_order"])
+    for name in names.split()
+}
+"""Names of weekdays in some languages, from Monday (0) on."""
 _ALSO_WORDS: Final = frozenset(["out", "set", "ago", "gen", "mag", "des", "mart", "mars"])
 """Abbreviations that are words in other languages: months only beside a day."""
 
@@ -39,16 +45,25 @@ _IN_NUMBER_BEFORE: Final = compiled(r"[0-9]-$(?<!(?:19|20)[0-9]{2}-)")
 _IN_NUMBER_AFTER: Final = compiled(
     r"-[0-9](?!(?<=1)9[0-9]{2}(?![0-9])|(?<=2)0[0-9]{2}(?![0-9]))"
 )
-_STAMP: Final = compiled(r"(?<![\w.,/-])((?:19|20)[0-9]{6}(?:[0-9]{6})?)(?![\w])")
+_STAMP: Final = compiled(r"(?<![\w./-])(?<!\w,)((?:19|20)[0-9]{6}(?:[0-9]{6})?)(?![\w])")
+_NAMED_SHORT: Final = compiled(
+    r"(?<![\w./-])([0-9]{1,2})(?:st|nd|rd|th|\.)?[\s-]([^\W\d_]{3,9})\.?,?[\s-]['\u2019]?([0-9]{2})"
+    r"(?![\w:%/-]|[.,][0-9])"
+)
+"""A day, the name of a month and two digits of a year: 5 Nov 10."""
 _SHORT_YEAR: Final = compiled(
     r"(?<![\w./-])([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{2})(?![\w/-]|\.[0-9])"
 )
-_WORD: Final = r"([^\W\d_]{3,14})"
+_SIGNS: Final = "\\u0900-\\u0963\\u0970-\\u0e31\\u0e34-\\u0e4e"
+"""Letters and vowel signs of Indic scripts, which are no letters to `re`."""
+_WORD: Final = rf"((?:[^\W\d_]|[{_SIGNS}]){{3,14}})"
 _ARTICLE: Final = r"(?:of |the |de |di |d['\u2019]|da |del )?"
-_DAY: Final = r"([0-9]{1,2})(?:(?:st|nd|rd|th|er|\.ª|º|ª|°)?\.?)"
+_DAY: Final = (
+    r"([0-9]{1,2})(?:(?:st|nd|rd|th|er|-?an|-?a|ean|-\u0433\u043e|-\u0435|\.ª|º|ª|°)?\.?)"
+)
 # What may stand before a year of four digits, from the day or the month on.
 _DAY_MONTH: Final = compiled(
-    rf"(?<![0-9./]){_DAY}(?:[\s~/-]{{1,24}}|(?<=\.)){_ARTICLE}{_WORD}\.?,?[\s~/-]{{0,24}}"
+    rf"(?<![0-9A-Za-z./]){_DAY}(?:[\s~/-]{{1,24}}|(?<=\.)){_ARTICLE}{_WORD}\.?,?[\s~/-]{{0,24}}"
     r"(?:of |de |del |do |år |год )?['\u2019]?$"
 )
 _MONTH_DAY: Final = compiled(
@@ -64,6 +79,12 @@ _VIETNAMESE: Final = compiled(
     r"(?<![0-9])([0-9]{1,2})\stháng\s([0-9]{1,2})(?:,?\snăm\s|,?\s)$", re.IGNORECASE
 )
 _MONTH_NUMBER: Final = compiled(r"(?<![0-9./-])(0[1-9]|1[0-2])/$")
+_ROMAN_MONTHS: Final = (
+    *("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"),
+)
+_ROMAN: Final = compiled(
+    r"(?<![\w./-])([0-9]{1,2})(?:\.\s{0,2}|[\s/-]{1,2})([IVX]{1,4})(?:\.\s{0,2}|[\s/-]{1,2})$"
+)
 # What may follow a year.
 _ISO: Final = compiled(
     r"([-/.])\s?([0-9]{1,2})\1\s?([0-9]{1,2})(?![0-9A-SU-Za-z_-]|\1[0-9])"
@@ -74,14 +95,32 @@ _CLOCK: Final = compiled(
     r"(?=Z|\s?UTC|\s?GMT|\s?[+-][0-9]{2})(?:Z|\s?UTC|\s?GMT)?"
     r"(?:\s?([+-])(0?[0-9]|1[0-4])(?::?([0-5][0-9]))?)?(?![\w+:-])"
 )
+_ZONES: Final[Mapping[str, tuple[float, ...]]] = {
+    name: tuple(offsets) for name, offsets in DATE_WORDS["zones"].items()
+}
+"""Names of time zones, and the hours before UTC; several if the name is not certain."""
+_ZONE_NAMES: Final = "|".join(sorted(_ZONES, key=len, reverse=True))
+_TIME: Final = (
+    r"([01]?[0-9]|2[0-3])[:.h]([0-5][0-9])(?::([0-5][0-9]))?(?:\s?([ap])\.?m\b\.?)?"
+    rf"\s?(?:Uhr\s?)?\(?({_ZONE_NAMES})\b(?:\s?([+-])(1[0-4]|0?[0-9])(?::?([0-5][0-9]))?(?![0-9]))?\)?"
+)
+_TIME_AFTER: Final = compiled(rf"[\s,;(]{{0,3}}(?:(?:at|um|kl\.?|à|alle|a las|o)\s)?{_TIME}")
+_TIME_BEFORE: Final = compiled(rf"(?<![0-9:.]){_TIME}[\s,]{{1,3}}(?:(?:on|am|le|el|den)\s)?$")
+"""A time of day in a time zone, after a day and before it."""
 # 2013/14 are two years, and 2014/05 is a month.
 _SLASH: Final = compiled(r"/([0-9]{1,2})(?![0-9/])")
 _TO_YEAR: Final = compiled(
     r"\s?[\u2010-\u2015/-]\s?((?:19|20)[0-9]{2})(?![0-9.,/-]|\s?[\u5e74\ub144])"
 )
-_WEEK: Final = compiled(r"-?W[0-5][0-9](?:-?[1-7])?(?!\w)")
+_WEEK: Final = compiled(r"-?W([0-5][0-9])(?:-?([1-7]))?(?!\w)")
+_ORDINAL: Final = compiled(r"-([0-3][0-9]{2})(?![\w-]|\.[0-9])")
+"""The number of a day in its year, as in ISO 8601."""
 _EAST: Final = compiled(r"\s?[年년]\s?(?:([0-9]{1,2})\s?[月월]\s?(?:([0-9]{1,2})\s?[日일])?)?")
 _HUNGARIAN: Final = compiled(rf"\.\s{_WORD}\s([0-9]{{1,2}})\.?(?!\d)")
+_AFTER_LOCAL: Final = compiled(
+    rf"(?:e?ko|\.?\sgada|\s?m\.|\.?\saasta)\s{{1,2}}(?:([0-9]{{1,2}})\.?\s{_WORD}|{_WORD}\s([0-9]{{1,2}}))(?:e?an|a|\sd\.)?(?!\w)"
+)
+"""After a year in Basque, Latvian, Lithuanian and Estonian."""
 _AFTER_MONTH_DAY: Final = compiled(
     rf",?[\s-]{{1,2}}{_WORD}\.?[\s-]{{1,2}}([0-9]{{1,2}})(?:st|nd|rd|th|\.)?(?![0-9:])"
 )
@@ -116,6 +155,19 @@ _THAI_MONTHS: Final = DATE_WORDS["thai"]["months"]
 _THAI: Final = compiled(
     rf"([0-9]{{1,2}})\s({'|'.join(_THAI_MONTHS)})\s(?:พ\.ศ\.\s?)?(2[45][0-9]{{2}})(?![0-9])"
 )
+_PERSIAN_MONTHS: Final[Mapping[str, int]] = {
+    name: number
+    for number, names in enumerate(DATE_WORDS["persian"]["months"], start=1)
+    for name in names.split()
+}
+_PERSIAN: Final = compiled(
+    rf"(?<![0-9])([0-9]{{1,2}})\s({'|'.join(_PERSIAN_MONTHS)})(?:\s?ماه)?،?\s(1[34][0-9]{{2}})(?![0-9])"
+)
+_PERSIAN_NUMBERS: Final = compiled(
+    r"(?<![0-9/])(1[34][0-9]{2})([/-])([0-9]{1,2})\2([0-9]{1,2})(?![0-9/])"
+)
+_FIRST_DAYS: Final = compiled(r"[\u0600-\u06ff]")
+"""Letters without which a year such as 1389 is not one of Iran."""
 _BUDDHIST: Final = 543
 """Years between the two calendars; a year of the common calendar is read as any other."""
 _LETTER: Final = compiled(r"[a-k](?=,\s|\))")
@@ -163,6 +215,42 @@ def _dates_of_eras(text: str) -> Iterator[WrittenDate]:
             str(int(match[3]) - _BUDDHIST), _THAI_MONTHS.index(match[2]) + 1, match[1]
         )
         yield WrittenDate(*match.span(), match[0], _moment(digits))
+    yield from _persian_dates(text)
+
+
+def _persian_dates(text: str) -> Iterator[WrittenDate]:
+    """Yield the dates of the calendar of Iran; with numbers alone, in its script only."""
+    if not _FIRST_DAYS.search(text):
+        return
+    found = [
+        *(
+            (each, each[3], _PERSIAN_MONTHS[each[2]], each[1])
+            for each in _PERSIAN.finditer(text)
+        ),
+        *((each, each[1], each[3], each[4]) for each in _PERSIAN_NUMBERS.finditer(text)),
+    ]
+    for match, year, month, day in sorted(found, key=lambda each: each[0].start()):
+        digits = _from_persian(int(year), int(month), int(day))
+        yield WrittenDate(*match.span(), match[0], _moment(digits) if digits else None)
+
+
+def _from_persian(year: int, month: int, day: int) -> str | None:
+    """Return the digits of a day of the calendar of Iran; None if there is no such day.
+
+    The rule of 33 years holds for the years from 1343 to 1472 (1964 to 2093).
+    """
+    longest = 31 if month <= 6 else 30
+    if not (1 <= month <= 12 and 1 <= day <= longest and 1343 <= year <= 1472):
+        return None
+    days = sum(_is_persian_leap(each) + 365 for each in range(1343, year))
+    days += (month - 1) * 31 - max(0, month - 7) + day - 1
+    if month == 12 and day == 30 and not _is_persian_leap(year):
+        return None
+    return f"{datetime(1964, 3, 21, tzinfo=UTC) + timedelta(days=days):%Y%m%d}"
+
+
+def _is_persian_leap(year: int) -> bool:
+    return year % 33 in (1, 5, 9, 13, 17, 22, 26, 30)
 
 
 def _common_dates(text: str) -> Iterator[WrittenDate]:
@@ -176,19 +264,47 @@ def _common_dates(text: str) -> Iterator[WrittenDate]:
             at = found.end
 
 
+_EPOCH: Final = compiled(
+    r"(?:(?:time|date|timestamp|stamp|ts|at|on)[\"']?\s?[:=]\s?[\"']?|@\s?)"
+    r"(?P<seconds>[6-9][0-9]{8}|1[0-9]{9})(?:[0-9]{3})?(?![\w.])",
+    re.IGNORECASE,
+)
+"""Seconds or milliseconds since 1970, after a word for a time."""
+
+
+def _epochs(text: str) -> Iterator[WrittenDate]:
+    """Yield times in seconds since 1970: time=1288952430."""
+    for match in _EPOCH.finditer(text):
+        time = datetime.fromtimestamp(int(match["seconds"]), UTC)
+        start = match.start("seconds")
+        moment = _moment(f"{time:%Y%m%d%H%M%S}")
+        yield WrittenDate(start, match.end(), text[start : match.end()], moment)
+
+
 def other_dates(text: str) -> Iterator[WrittenDate]:
     """Yield what is a date only if its surroundings say so: 20101105, and 5.11.10."""
     text = _folded(text)
+    yield from _epochs(text)
     for stamp in _STAMP.finditer(text):
         moment = _moment(stamp[1])
         if moment is not None:
             yield WrittenDate(stamp.start(), stamp.end(), stamp[0], moment)
+    for named in _NAMED_SHORT.finditer(text):
+        # The century is guessed, so that it is never certain.
+        year = f"{20 if int(named[3]) < 70 else 19}{named[3]}"
+        digits = [_digits(year, number, named[1]) for number in _month(named[2])]
+        if moments := tuple(filter(None, map(_moment, digits))):
+            yield WrittenDate(*named.span(), named[0], None, moments)
     for short in _SHORT_YEAR.finditer(text):
         one, _, other, year = short.groups()
         readings = [
             *_readings(f"20{year}", one, other, short[2]),
             *_readings(f"19{year}", one, other, short[2]),
         ]
+        if short[2] == "-" or (short[2] == "/" and max(int(one), int(other)) <= 12):
+            # The year may be first, as in ISO dates.
+            first = _moment(_digits(f"20{one.zfill(2)}", other, year))
+            readings += [first] if first and first not in readings else []
         yield WrittenDate(short.start(), short.end(), short[0], None, tuple(readings))
 
 
@@ -196,7 +312,7 @@ def whole_date(text: str) -> WrittenDate | None:
     """Return the date that *text* is, as a whole; None if it is anything else."""
     stripped = text.strip(" \t\r\n,;()[]")
     found = next(find_dates(stripped), None)
-    if found is None and stripped.isdecimal():
+    if found is None and (stripped.isdecimal() or _SHORT_YEAR.fullmatch(_folded(stripped))):
         found = next(other_dates(stripped), None)
     is_all = found is not None and found.start == 0 and not stripped[found.end :].strip(". ")
     return found if is_all else None
@@ -230,10 +346,47 @@ def _date_around(text: str, at: int, year: re.Match[str]) -> WrittenDate | None:
         clock = _CLOCK.match(after)
         exact = _utc(readings[0], clock) if clock else None
         length, readings = (clock.end(), [exact]) if clock and exact else (length, readings)
+    if len(readings) == 1 and len(readings[0]) == len("20101105"):
+        # "1 January 2011, 00:30 CET" is the day before in UTC.
+        head = text[max(at, start - begin - _WINDOW) : start - begin]
+        timed = _in_zone(readings[0], head, after[length:])
+        begin, length, readings = begin + timed[0], length + timed[1], timed[2]
     begin, finish = start - begin, end + length
     moments = tuple(filter(None, map(_moment, readings)))
     certain = moments[0] if len(moments) == 1 and len(readings) == 1 else None
     return WrittenDate(begin, finish, text[begin:finish], certain, moments)
+
+
+Found = tuple[int, int, list[str]]
+"""Characters before the year, characters after it, and the digits of each reading."""
+
+
+def _in_zone(day: str, before: str, after: str) -> Found:
+    """Return *day* with the time of day in a time zone that stands after or before it."""
+    clock = _TIME_AFTER.match(after)
+    earlier = None if clock else _TIME_BEFORE.search(before)
+    match = clock or earlier
+    readings = [*_zoned(day, match)] if match else []
+    if not match or not readings:
+        return 0, 0, [day]
+    if clock:
+        return 0, clock.end(), readings
+    return len(before) - match.start(), 0, readings
+
+
+def _zoned(day: str, clock: re.Match[str]) -> Iterator[str]:
+    hour, minute, second, half, zone, sign, hours, minutes = clock.groups()
+    number = int(hour) % 12 + (12 if half in ("p", "P") else 0) if half else int(hour)
+    stated = f"{day}{number:02}{minute}{second or '00'}"
+    form = "%Y%m%d%H%M%S"
+    more = (int(hours) + int(minutes or 0) / 60) * (-1 if sign == "-" else 1) if sign else 0.0
+    for offset in _ZONES[zone]:
+        try:
+            local = datetime.strptime(stated, form)  # noqa: DTZ007 - the offset is subtracted
+            moved = (local - timedelta(hours=offset + more)).strftime(form)
+        except (ValueError, OverflowError):
+            return
+        yield moved if second else moved[:-2]
 
 
 def _bare_year(text: str, year: re.Match[str], after: str) -> WrittenDate | None:
@@ -250,10 +403,6 @@ def _bare_year(text: str, year: re.Match[str], after: str) -> WrittenDate | None
     return WrittenDate(start, end, year[0], _moment(year[0]))
 
 
-Found = tuple[int, int, list[str]]
-"""Characters before the year, characters after it, and the digits of each reading."""
-
-
 def _numeric_first(year: str, after: str) -> Found | None:
     if match := _ISO.match(after):
         return _iso(year, after, match)
@@ -261,12 +410,33 @@ def _numeric_first(year: str, after: str) -> Found | None:
         return 0, match.end(), [year, match[1]]
     if match := _SLASH.match(after):
         return 0, match.end(), _slashed(year, match[1])
-    if match := _WEEK.match(after):
-        # The days of a week are not read.
-        return 0, match.end(), [year, year]
+    if found := _of_week(year, after) or _of_ordinal(year, after):
+        return found
     if (match := _EAST.match(after)) and match[0].strip():
         return 0, match.end(), [_digits(year, match[1], match[2])]
     return None
+
+
+def _of_week(year: str, after: str) -> Found | None:
+    """Return a day of a week of ISO 8601; the days of a whole week are not read."""
+    match = _WEEK.match(after)
+    if match is None:
+        return None
+    try:
+        day = datetime.fromisocalendar(int(year), int(match[1]), int(match[2] or 0))
+    except ValueError:
+        return 0, match.end(), [year, year]
+    return 0, match.end(), [f"{day:%Y%m%d}"]
+
+
+def _of_ordinal(year: str, after: str) -> Found | None:
+    """Return a day by its number in the year; None if the year has no such day."""
+    match = _ORDINAL.match(after)
+    number = int(match[1]) if match else 0
+    day = datetime(int(year), 1, 1, tzinfo=UTC) + timedelta(days=number - 1)
+    if match is None or not number or day.year != int(year):
+        return None
+    return 0, match.end(), [f"{day:%Y%m%d}"]
 
 
 def _slashed(year: str, number: str) -> list[str]:
@@ -296,6 +466,9 @@ def _words_after(year: str, after: str) -> Found | None:
 
 
 def _year_first(year: str, after: str) -> Found | None:
+    local = _AFTER_LOCAL.match(after)
+    if local and (month := _month(local[2] or local[3])):
+        return 0, local.end(), [_digits(year, n, local[1] or local[4]) for n in month]
     for pattern, order in (
         (_HUNGARIAN, (1, 2)),
         (_AFTER_MONTH_DAY, (1, 2)),
@@ -357,6 +530,9 @@ def _numbers_last(year: str, before: str) -> Found | None:
         if readings:
             digits = [reading.digits for reading in readings]
             return len(before) - match.start(), 0, digits
+    if (match := _ROMAN.search(before)) and match[2] in _ROMAN_MONTHS:
+        month = _ROMAN_MONTHS.index(match[2]) + 1
+        return len(before) - match.start(), 0, [_digits(year, month, match[1])]
     if match := _VIETNAMESE.search(before):
         return len(before) - match.start(), 0, [_digits(year, match[2], match[1])]
     if match := _MONTH_NUMBER.search(before):

@@ -75,7 +75,7 @@ def test_a_link_is_read_as_tex_would_print_it(field: str, link: str) -> None:
     (place,) = read(f"@misc{{a, {field}, year = 2015}}")
 
     assert place.item.text == link
-    assert place.item.dates == ("2015",)
+    assert (place.item.dates, place.item.published) == ((), "2015")
     assert place.item.trouble == ""
 
 
@@ -88,7 +88,7 @@ def test_pieces_and_macros_are_concatenated() -> None:
     (place,) = read(text)
 
     assert place.item.text == "http://a/old/2015/b"
-    assert place.item.dates == ("10 mar 2015", "2015")
+    assert (place.item.dates, place.item.published) == ((), "2015-03-10")
     assert place.link is None
 
 
@@ -106,7 +106,7 @@ def test_an_undefined_macro_is_reported(url: str) -> None:
     assert (
         place.item.trouble == "the macro base is not defined before this entry, or is too long"
     )
-    assert place.item.dates == ("2015",)
+    assert (place.item.dates, place.item.published) == ((), "2015")
 
 
 def test_nested_macros_cannot_grow_without_end() -> None:

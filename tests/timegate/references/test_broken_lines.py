@@ -69,3 +69,8 @@ def test_what_is_joined_is_in_the_text_in_this_order(lines: list[str]) -> None:
         found = printed.pwid_at(start)
         if found is not None:
             assert "".join(text[start : found.end].split()) == found.joined
+
+
+def test_a_word_of_a_million_letters_is_looked_at_once() -> None:
+    assert not has_broken_pwid("urn:pwid:" * 120_000)
+    assert has_broken_pwid("urn:pwid:" * 120_000 + " urn:pwid:a\n")

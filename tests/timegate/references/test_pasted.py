@@ -110,7 +110,6 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         "duri:2004-02-30:http://ids.example.org/a",
         "urn:pwid:archive.org:2016-13-22T11:20:29Z:page:http://ids.example.dk/x",
         "urn:pwid:archive.org:2014-05-03T10:00:00Z:page:",
-        "https://web.archive.org/web/20149999999999/http://ar.example.org/",
         "{{cite tweet |number=1234567890 |user=x |title=t |date=3 May 2014}}",
         "duri:2014:",
     ],

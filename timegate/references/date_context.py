@@ -1,0 +1,198 @@
+"""What the text around a date says of it, beside words of access.
+
+The heading of its column in a table, the style of a citation, words for a dead link, the
+language of a month, and signs that the writer was not sure.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from archives.regex_compat import compiled
+from timegate.references.dates import DateBasis, basis_of_name
+from timegate.references.model import TextSpan
+from timegate.text.written_dates import DATE_WORDS, WEEKDAYS, WrittenDate, whole_date
+
+_NEAR: Final = 90
+_LONGEST_LINE: Final = 400
+_SEEN: Final = ("archived", "accessed")
+_VERSION: Final = compiled(
+    r"\b(?:v|vers?|versions?|versión|versione|versie|release|rev|build|update|patch|ip|section|chapter|bug|issue|id|no|nr|isbn|issn|oclc|pmid|tel|phone|fax)"
+    r"[.:#]?\s{0,2}#?$",
+    re.IGNORECASE,
+)
+"""What says that the numbers after it are no date."""
+_LONGEST_NAME: Final = 24
+
+_TABLE: Final = compiled(
+    r"^(?P<heading>[^\n|]{0,200}\|[^\n]{0,1000})\n[ \t]{0,4}\|?[ \t]{0,4}:?-[ \t:|-]{1,400}\n"
+    r"(?:[^\n|]{0,8000}\|[^\n]{0,8000}\n?)*+",
+    re.MULTILINE,
+)
+"""A table of Markdown: headings, a line of hyphens, and rows."""
+
+
+def basis_of_column(
+    text: str, tables: Sequence[re.Match[str]], date: WrittenDate
+) -> DateBasis | None:
+    """Return what the heading of its column says of a date in a table of Markdown."""
+    number = bisect_left(tables, date.start, key=lambda table: table.end())
+    table = tables[number] if number < len(tables) else None
+    if table is None or date.start < table.end("heading"):
+        return None
+    line = text.rfind("\n", 0, date.start) + 1
+    headings = table["heading"].split("|")
+    column = text.count("|", line, date.start)
+    return basis_of_name(headings[column].strip()) if column < len(headings) else None
+
+
+_DOTTED: Final = compiled(r"[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{2}")
+_SLASHED: Final = compiled(r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}")
+_OF_ENGLISH: Final = frozenset(DATE_WORDS["before"]["accessed"]["en"])
+_DAY_FIRST: Final = compiled(
+    "|".join(
+        rf"(?<!\w){re.escape(word)}(?!\w)"
+        for language in DATE_WORDS["before"]["accessed"].keys()
+        - {"en", "ja", "zh", "ko", "hu", "lt"}
+        for word in DATE_WORDS["before"]["accessed"][language]
+        if word not in _OF_ENGLISH and len(word) > 4 and word != "consult"
+    )
+)
+"""Words of access in languages that write the day first."""
+_ENGLISH: Final = compiled(
+    r"\b(?:accessed|retrieved|visited|viewed|cited|checked|seen|access|downloaded)\b",
+    re.IGNORECASE,
+)
+_LANGUAGES: Final = (
+    (
+        compiled(r"\.(?:pl|cz|sk|ua)(?:[:/]|$)|dost[ęe]p|odczyt|pobran|citov|cit\.|p[řr]íst"),
+        "11",
+    ),
+    (compiled(r"\.(?:hr|ba)(?:[:/]|$)|pristup|preuzet|pregledan"), "10"),
+)
+"""Words and domains of languages in which a month has another meaning, and its number."""
+
+
+def in_language(text: str, span: TextSpan, date: WrittenDate, basis: DateBasis) -> WrittenDate:
+    """Return *date* in the language of the text around it: listopada is October or November."""
+    if date.moment is None and _DOTTED.fullmatch(date.text):
+        # In English, the month may be first in 4.3.17.
+        words = text[max(0, date.start - 40) : date.start]
+        is_english = basis not in _SEEN or _ENGLISH.search(words) is not None
+        swapped = whole_date(date.text.replace(".", "/"))
+        return date._replace(readings=swapped.readings) if swapped and is_english else date
+    if date.moment is None and basis in _SEEN and _SLASHED.fullmatch(date.text):
+        # Only in English may the month be first.
+        words = text[max(0, date.start - 40) : date.start]
+        if _ENGLISH.search(words) is None and _DAY_FIRST.search(words.lower()):
+            return date._replace(moment=date.readings[0], readings=())
+        return date
+    if date.moment is not None or "listopad" not in date.text.lower():
+        return date
+    around = text[max(0, min(span.start, date.start) - _NEAR) : max(span.end, date.end) + 20]
+    months = {month for words, month in _LANGUAGES if words.search(around.lower())}
+    fitting = [each for each in date.readings if {each.digits[4:6]} == months]
+    return date._replace(moment=fitting[0], readings=()) if len(fitting) == 1 else date
+
+
+_WEEKDAY_BEFORE: Final = compiled(
+    rf"\b({'|'.join(WEEKDAYS)})\.?,?\s{{1,2}}(?:(?:the|den|dem|le|el|il|d\.)\s)?$",
+    re.IGNORECASE,
+)
+_ASKED: Final = compiled(
+    r"\s?(?:\?\s?[)\]]|\(\?\)|\[\?\]|\[sic\])|,?\s(?:or|oder|ou|o|eller)\s(?:(?:19|20)?[0-9]{1,2}\b|(?:19|20)[0-9]{2}\b)",
+    re.IGNORECASE,
+)
+"""After a date: a question mark, or another year."""
+
+
+_DEAD: Final = compiled(
+    r"(?<![\t;,])\b(?:404|403|410)(?![\t;,])|\b(?:not\sfound|dead|broken|offline|gone|removed|deleted|taken\sdown|defunct|inaccessible"
+    r"|unavailable|not\s(?:be\s)?(?:access|avail|work|reach|load)\w{0,8}|no\slonger|expired|link\srot"
+    r"|tot|offline|nicht\s(?:mehr\s)?(?:erreichbar|verfügbar|abrufbar)|mort|introuvable|indisponible|roto|caído"
+    r"|no\sdisponible|non\spiù|interrotto|desaparecid\w|недоступн\w{1,3}|リンク切れ)\b",
+    re.IGNORECASE,
+)
+"""Words for a page that is not there."""
+
+
+def says_dead(text: str, span: TextSpan, date: WrittenDate) -> bool:
+    """Whether the words between the link and the date after it say that it was dead then."""
+    if date.start < span.end or date.start - span.end > _NEAR:
+        return False
+    words = text[span.end : date.start]
+    # What is said before the last full stop or semicolon is of another time.
+    clause = words[max(words.rfind(". "), words.rfind(";"), words.rfind("\n")) + 1 :]
+    return _DEAD.search(clause) is not None
+
+
+def is_questioned(text: str, date: WrittenDate) -> bool:
+    """Whether the text itself doubts *date*: by a question mark, or by another weekday."""
+    if _ASKED.match(text, date.end):
+        return True
+    weekday = _WEEKDAY_BEFORE.search(text, max(0, date.start - 14), date.start)
+    if weekday is None or date.moment is None or len(date.moment.digits) < len("20101105"):
+        return False
+    digits = date.moment.digits
+    day = datetime(int(digits[:4]), int(digits[4:6]), int(digits[6:8]), tzinfo=UTC)
+    return day.weekday() != WEEKDAYS[weekday[1].lower()]
+
+
+_TAG: Final = compiled(r"(?:^|\n)%(?P<tag>[\[D8])[ \t]{1,4}$")
+"""The names of fields in EndNote's format: date of access, year, date."""
+_TITLE: Final = compiled(
+    r"[\"\u201c\u201e\u00ab][^\"\u201c\u201d\n]{3,300}[.,?!]?[\"\u201d\u201c\u00bb]"
+)
+_BEFORE_LINK: Final = compiled(
+    r"(?:,\s{1,2}[0-9]{1,2}[:.][0-9]{2}[^\n.,]{0,12})?[.,]\s{1,2}<?$"
+)
+_TURKISH: Final = compiled(r"\s{1,2}tarihinde\s{1,2}$", re.IGNORECASE)
+_TURKISH_VERB: Final = compiled(
+    r"[\s.,'\u2019>)]{0,4}(?:\w{0,3}\s)?(?:\w{3,14}(?:nden|ndan|den|dan)\s)?(?:eriş|al\u0131n|ulaş|edin|indir|görüntü)",
+    re.IGNORECASE,
+)
+"""After the link: "adresinden erişilmiştir"."""
+
+
+def basis_of_style(text: str, span: TextSpan, date: WrittenDate) -> DateBasis | None:
+    """Return what the date is in notations that have no word for it beside it."""
+    if tag := _TAG.search(text, max(0, date.start - 8), date.start):
+        return "accessed" if tag["tag"] == "[" else "published"
+    if date.end > span.start:
+        return None
+    gap = text[date.end : span.start]
+    line = text.rfind("\n", max(0, date.start - _LONGEST_LINE), date.start) + 1
+    is_turkish = _TURKISH.fullmatch(gap) and _TURKISH_VERB.match(text, span.end)
+    # MLA until 2009: the date of publication, the publisher, the date of access, and the link.
+    if is_turkish or (gap == " <" and _EARLIER_DATE.search(text, line, date.start)):
+        return "accessed"
+    # MLA, Chicago: a title in quotation marks, the publisher, the date, and the link.
+    if _BEFORE_LINK.fullmatch(gap) and (
+        _TITLE.search(text, line, date.start) or _WORK.search(text, line, date.start)
+    ):
+        return "published"
+    # The Australian guide: a title, and in parentheses what it is and its date.
+    is_of_kind = _AFTER_KIND.fullmatch(gap) and _KIND.search(text, line, date.start)
+    return "published" if is_of_kind else None
+
+
+_EARLIER_DATE: Final = compiled(
+    r"\b(?:(?:[0-9]{1,2}\s)?[A-Z][a-z]{2,8}\.?\s)?(?:19|20)[0-9]{2}\.\s(?:[^\n.]{2,80}\.\s){0,3}$"
+)
+"""A date and the name of a publisher, before the date of access."""
+_WORK: Final = compiled(r"[^\W\d_]{2,40}[.,*_\u2019']{1,3}\s(?:[^\n]{0,200},\s)?$")
+"""The name of a work and a comma, or a full stop, before its date."""
+_AFTER_KIND: Final = compiled(r"\)[.,]?\s{1,2}<?")
+_KIND: Final = compiled(r"\([^()\n\d]{2,60},\s$")
+
+
+def tables_in(text: str) -> list[re.Match[str]]:
+    """Return the tables of Markdown in *text*, in order."""
+    return [*_TABLE.finditer(text)]
+
+
+def is_number(text: str, date: WrittenDate) -> bool:
+    """Whether the words before *date* say that it is a number of something else."""
+    return _VERSION.search(text, max(0, date.start - _LONGEST_NAME), date.start) is not None
