@@ -1,10 +1,12 @@
 """``make quality``: figures of each half of the corpus, beside a baseline and a rival."""
 
 import argparse
+from pathlib import Path
 from typing import Final
 
 from tests.quality.corpus import HALVES
 from tests.quality.measure import (
+    MORE,
     Outcome,
     baseline,
     classified,
@@ -14,9 +16,9 @@ from tests.quality.measure import (
     same_page,
     same_words,
 )
+from tests.quality.outside import report
 from tests.quality.quotes import baseline_figures, quote_figures, quote_lines
 
-WILD: Final = "wild"
 _QUOTES: Final = 12
 """Pages with quotations in a round: 1,200 absent ones show a share of false finds of 0.001."""
 
@@ -26,16 +28,22 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--errors", action="store_true", help="list what went wrong")
+    parser.add_argument("--corpus", type=Path, help="a folder with a manifest.jsonl")
+    parser.add_argument("--part", choices=("even", "odd"), default="", help="half a corpus")
     given = parser.parse_args()
+    if given.corpus is not None:
+        for line in report(given.corpus, given.part, errors=given.errors):
+            print(line)
+        return
     number, seed = given.rounds, given.seed
     pairs = {half: decided(half, number, seed, same_page) for half in HALVES}
     baselines = {half: decided(half, number, seed, same_words) for half in HALVES}
-    for half in (*HALVES, WILD):
+    for half in (*HALVES, *MORE):
         outcomes: dict[str, Outcome] = {
             "classes": classified(half, number, seed, ours),
             "classes, baseline": classified(half, number, seed, baseline),
         }
-        if half != WILD:
+        if half not in MORE:
             outcomes["pairs"] = pairs[half]
             outcomes["pairs, baseline"] = baselines[half]
         for title, outcome in outcomes.items():

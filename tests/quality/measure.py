@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from tests.quality.corpus import Half, Pair, Sample, pairs, samples
+from tests.quality.makes import makes
 from tests.quality.wild import wild
 from timegate.content.classes import classify
 from timegate.content.main_text import PageText, extract
@@ -13,6 +14,13 @@ from timegate.content.similarity import is_same_page, words
 CLASSES: Final = (
     *("soft-404", "parked", "consent-wall", "login-wall", "redirect-to-root", "nearly-empty"),
 )
+
+
+MORE: Final[Mapping[str, Callable[[int, int], Iterable[Sample]]]] = {
+    "wild": wild,
+    "makes": makes,
+}
+"""Corpora of single pages, without pairs."""
 
 
 class Score(NamedTuple):
@@ -48,7 +56,8 @@ Decider = Callable[[Pair], bool]
 
 
 def read(octets: bytes) -> PageText:
-    found = extract(octets, "text/html; charset=utf-8")
+    is_declared = b"charset" in octets[:2000].lower()
+    found = extract(octets, "text/html" if is_declared else "text/html; charset=utf-8")
     return found if isinstance(found, PageText) else PageText()
 
 
@@ -86,7 +95,12 @@ def same_words(pair: Pair) -> bool:
 
 def classified(half: Half, rounds: int, seed: int, decide: Classifier) -> Outcome:
     """Return the scores of *decide* for each class."""
-    pages = wild(rounds, seed) if half == "wild" else samples(half, rounds, seed)
+    pages = MORE[half](rounds, seed) if half in MORE else samples(half, rounds, seed)
+    return scored(pages, decide)
+
+
+def scored(pages: Iterable[Sample], decide: Classifier) -> Outcome:
+    """Return the scores of *decide* for *pages*, for each class."""
     found = Counter[tuple[str, str]]()
     errors = Counter[str]()
     for sample in pages:

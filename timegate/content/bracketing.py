@@ -49,6 +49,19 @@ def bracket(captures: Iterable[DatedCapture], at: Moment) -> Bracket | None:
     None if one side is not known, if a capture of a side has no digest or another one of the
     same algorithm, or if a capture may lie inside *at* itself: then that one is the answer.
     """
+    sides = identical_sides(captures, at)
+    return None if sides is None else Bracket(sides[0][0], sides[1][0])
+
+
+Side = tuple[Memento, ...]
+"""The nearest captures on one side of a time: several if they may be as near."""
+
+
+def identical_sides(captures: Iterable[DatedCapture], at: Moment) -> tuple[Side, Side] | None:
+    """Return the nearest captures before and after *at* if all of them have the same octets.
+
+    None as for `bracket`.
+    """
     before: list[DatedCapture] = []
     after: list[DatedCapture] = []
     for capture in captures:
@@ -61,7 +74,26 @@ def bracket(captures: Iterable[DatedCapture], at: Moment) -> Bracket | None:
     digest = _common_digest([*last, *first])
     if not last or not first or digest is None:
         return None
-    return Bracket(last[0].memento, first[0].memento)
+    return tuple(each.memento for each in last), tuple(each.memento for each in first)
+
+
+def described_best(mementos: Iterable[Memento]) -> list[Memento]:
+    """Return each of *mementos* once: a capture that is also named with a digest, with it.
+
+    A link names a capture without the digest that an index states for the same address.
+    """
+    named = dict.fromkeys(mementos)
+    stated = {_address(each) for each in named if each.digest}
+    return [each for each in named if each.digest or _address(each) not in stated]
+
+
+def is_same_capture(one: Memento, other: Memento) -> bool:
+    """Whether both are the same capture, whatever else is known of it."""
+    return _address(one) == _address(other)
+
+
+def _address(memento: Memento) -> tuple[str, str, str]:
+    return memento.archive, memento.uri, memento.stamp
 
 
 def _side(capture: DatedCapture, at: Moment) -> int:

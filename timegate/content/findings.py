@@ -75,7 +75,12 @@ class LookedAt:
         """Return the address of the copy, or *uri*, with a text directive for the passage."""
         uri = uri or self.memento.uri
         found = quoted(self.passage) if self.has_it else None
-        return uri if found is None else with_quote(uri, found._replace(prefix=self.before))
+        if found is None:
+            return uri
+        # A browser is led to the page without a frame, in which nothing would be highlighted.
+        own = f"/collections/{self.memento.archive}/{self.memento.stamp}"
+        shown = uri.replace(f"{own}/", f"{own}{_WITHOUT_FRAME}/", 1)
+        return with_quote(shown, found._replace(prefix=self.before))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,4 +131,5 @@ def finding(
     return QuoteFinding(wanted, first.status, ordered, first.why or why)
 
 
+_WITHOUT_FRAME: Final = "mp_"
 _UNREACHED: Final = "the copy was not read"

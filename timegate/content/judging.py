@@ -63,7 +63,9 @@ def better_copy(
     pages = [other for other in others if other.is_page]
     if at is None:
         return max(pages, key=lambda copy: copy.memento.stamp, default=None)
-    return min(pages, key=lambda copy: at.distance(second_of(copy.memento.stamp)), default=None)
+    return min(
+        pages, key=lambda copy: abs(at.distance(second_of(copy.memento.stamp))), default=None
+    )
 
 
 def compared_copies(
@@ -75,7 +77,7 @@ def compared_copies(
     """Return how *chosen* compares with *others*; *known* is what digests have shown before."""
     copies = [chosen, *others]
     read = [copy for copy in copies if copy.page is not None]
-    found = _around(chosen, read, at, known)
+    found = _around(chosen, copies, at, known)
     page = chosen.page
     failures = dict.fromkeys(copy.failure for copy in copies if copy.failure)
     return Comparison(
@@ -96,13 +98,17 @@ def compared_copies(
 
 
 def _around(
-    chosen: LookedCopy, read: Sequence[LookedCopy], at: Moment | None, known: Comparison | None
+    chosen: LookedCopy,
+    copies: Sequence[LookedCopy],
+    at: Moment | None,
+    known: Comparison | None,
 ) -> Comparison:
-    """Return how the copies on both sides of *at* compare."""
+    """Return how the copies on both sides of *at* compare, as far as they were read."""
     if known is not None and known.value == "same-around":
         return known
     if chosen.page is None:
         return Comparison("not-looked")
+    read = [copy for copy in copies if copy.page is not None]
     before, after = _sides(chosen, read, at)
     pairs = [
         pair
@@ -121,10 +127,17 @@ def _around(
         return Comparison("alone")
     least = min(shares)
     ends = (before.memento, after.memento)
-    if before.digest is not None and before.digest == after.digest:
+    digests = {copy.digest for copy in (before, chosen, after)}
+    # A copy between the two that was not read may differ: then only the text is stated.
+    unread = [copy for copy in copies if copy.page is None and _is_between(copy, *ends)]
+    if len(digests) == 1 and None not in digests and not unread:
         return Comparison("same-around", "digest", *ends, similarity=100)
     value: Value = "similar-around" if least >= SAME_PAGE else "changed"
     return Comparison(value, "text", *ends, similarity=least)
+
+
+def _is_between(copy: LookedCopy, before: Memento, after: Memento) -> bool:
+    return before.stamp <= copy.memento.stamp <= after.stamp
 
 
 def _sides(

@@ -13,6 +13,8 @@ from io import BytesIO
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Literal
 
+from timegate.content.blocks import TextBlock, blocks_of
+
 if TYPE_CHECKING:
     from resiliparse.parse.html import DOMNode, HTMLTree
 
@@ -72,6 +74,12 @@ class PageText:
     """The beginning of inline scripts and the addresses of others."""
     marks: str = field(default="", repr=False)
     """Ids and classes of the first elements, with spaces between."""
+    blocks: tuple[TextBlock, ...] = field(default=(), repr=False)
+    """Paragraphs, headings and lists that are not hidden; empty for other media types."""
+    inputs: str = field(default="", repr=False)
+    """Names, hints and captions of the first fields of forms."""
+    kind: str = ""
+    """The ``og:type``; empty if there is none."""
 
 
 def has_extractor() -> bool:
@@ -196,6 +204,9 @@ def _described(tree: "HTMLTree", main: str, everything: str) -> PageText:
         scripts=len(scripts),
         script_text=_script_text(scripts),
         marks=_marks(tree),
+        blocks=blocks_of(tree),
+        inputs=_inputs(tree),
+        kind=metas.get("og:type", "")[:40].lower(),
     )
 
 
@@ -231,7 +242,8 @@ def _metas(tree: "HTMLTree") -> dict[str, str]:
     """Return the contents of `meta` elements by name or http-equiv; the first counts."""
     metas: dict[str, str] = {}
     for node in _elements(tree, "meta", 200):
-        name = (node.getattr("name") or node.getattr("http-equiv") or "").strip().lower()
+        names = (node.getattr(key) for key in ("name", "http-equiv", "property"))
+        name = next(filter(None, names), "").strip().lower()
         metas.setdefault(name, _squeezed(node.getattr("content")))
     return metas
 
@@ -262,6 +274,16 @@ def _passwords(tree: "HTMLTree") -> int:
         (node.getattr("type") or "").strip().lower() == "password"
         for node in _elements(tree, "input", 500)
     )
+
+
+def _inputs(tree: "HTMLTree") -> str:
+    keys = ("type", "name", "id", "placeholder", "value", "aria-label")
+    found = (
+        " ".join((node.getattr(key) or "")[:80] for key in keys)
+        for node in _elements(tree, "input", 40)
+        if (node.getattr("type") or "").strip().lower() != "hidden"
+    )
+    return " ".join(" ".join(found).split())[:4_000]
 
 
 def _script_text(scripts: "list[DOMNode]") -> str:

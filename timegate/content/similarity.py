@@ -14,12 +14,15 @@ _LEAST_MAIN: Final = 8
 """Words of a main text; with fewer of them, all text is compared."""
 _SHINGLE: Final = 3
 # Chinese, Japanese and Thai have no spaces between words: there, each character is one.
-_WORD: Final = compiled(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_]++")
+_UNSPACED: Final = r"\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_WORD: Final = compiled(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]++")
 
 
 def words(text: str) -> list[str]:
     """Return the words of *text*, without capitals and typographic differences."""
     plain = unicodedata.normalize("NFKC", text[: 10 * _MOST_WORDS]).casefold()
+    # The dotted capital I of Turkish becomes two characters, of which one is no letter.
+    plain = plain.replace("i\u0307", "i")
     return _WORD.findall(plain)[:_MOST_WORDS]
 
 

@@ -1,5 +1,6 @@
 from archives.model import Memento
 from archives.moment import Moment
+from archives.warc.captures import Digest
 from timegate.content.classes import Judgement
 from timegate.content.comparison import Comparison, PageClass
 from timegate.content.judging import LookedCopy, better_copy, compared_copies, dissenting
@@ -70,3 +71,39 @@ def test_three_texts_that_all_differ_are_no_dissent() -> None:
     texts = (WORDS, OTHER, "a completely different third text that shares nothing with them")
     copies = [copy("20160501000000", text, f"a{n}") for n, text in enumerate(texts)]
     assert dissenting(copies) == ()
+
+
+def test_the_nearest_page_before_the_time_is_preferred_to_older_ones() -> None:
+    parked = copy("20160514000000", WORDS, parked=PageClass.PARKED)
+    assert better_copy(parked, [copy("20010101000000", WORDS), BEFORE], AT) is BEFORE
+    assert better_copy(parked, [copy("20010101000000", WORDS), AFTER], AT) is AFTER
+
+
+SAME = Digest("sha1", b"1" * 20)
+
+
+def read_copy(stamp: str, digest: Digest | None = SAME, text: str | None = WORDS) -> LookedCopy:
+    return copy(stamp, text)._replace(digest=digest)
+
+
+def test_the_same_octets_that_were_read_on_both_sides_are_the_same() -> None:
+    sides = read_copy("20160501000000"), read_copy("20160601000000")
+    assert compared_copies(sides[0], sides[1:], AT).value == "same-around"
+
+
+def test_a_chosen_copy_between_with_other_octets_is_not_the_same() -> None:
+    sides = [read_copy("20160501000000"), read_copy("20160601000000")]
+    inside = read_copy("20160515120000", Digest("sha1", b"2" * 20))
+    found = compared_copies(inside, sides, AT)
+    assert (found.value, found.basis) == ("similar-around", "text")
+
+
+def test_a_nearer_copy_that_was_not_read_prevents_it() -> None:
+    sides = read_copy("20160501000000"), read_copy("20160601000000")
+    unread = read_copy("20160510000000", None, None)._replace(failure="it is down")
+    found = compared_copies(sides[0], [sides[1], unread], AT)
+    assert (found.value, found.similarity, found.failure) == (
+        "similar-around",
+        100,
+        "it is down",
+    )
