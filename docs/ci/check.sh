@@ -17,13 +17,12 @@ url=$1
 sample=$2
 shift 2
 reports=${REPORTS:-reports}
-waiting=${WAIT:-60}
+end=$(($(date +%s) + ${WAIT:-60}))
 
 mkdir -p "$reports"
 # Software that has just been started needs a moment; any status is fine.
 until curl --silent --output /dev/null --max-time 5 "$url"; do
-  waiting=$((waiting - 1))
-  if [ "$waiting" -le 0 ]; then
+  if [ "$(date +%s)" -ge "$end" ]; then
     echo "$url does not answer" >&2
     exit 1
   fi

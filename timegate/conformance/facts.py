@@ -103,7 +103,7 @@ class ReplayFacts:
         return self.hops[-1]
 
 
-LinkSource = Literal["timegate", "memento", "timemap"]
+LinkSource = Literal["original", "timegate", "memento", "timemap"]
 LinkRelation = Literal["timegate", "timemap", "self"]
 Pattern = Literal["1.1", "1.2", "1.3", "2.1", "2.2", "2.3", "3", "4", ""]
 """The patterns of RFC 7089 4; empty if none is recognised."""

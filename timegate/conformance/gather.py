@@ -27,6 +27,7 @@ from timegate.conformance.parsed_response import (
     ParsedResponse,
     ParsedTimeMap,
     in_time,
+    is_link_format,
 )
 from timegate.conformance.session import Session, Wanted
 from timegate.conformance.subject import DEFAULT_SAMPLE, NEVER_CAPTURED, Role, Subject, embedded
@@ -251,8 +252,10 @@ class _Gathering:
             seen.add(url)
             pages.append(page := ParsedTimeMap(await self._ask(probes.timemap(url))))
             if page.captures and known.issuperset(page.captures):
-                why = f"{url} lists only what the pages before it list"
-                return tuple(pages), why, tuple(elsewhere)
+                onward = [uri for uri in page.pages if uri not in seen and uri not in waiting]
+                if onward or not _is_earlier_page(page, (first, *pages[:-1])):
+                    why = f"{url} lists only what the pages before it list"
+                    return tuple(pages), why, tuple(elsewhere)
             known.update(page.captures)
             waiting += page.pages
         return tuple(pages), "", tuple(elsewhere)
@@ -315,6 +318,9 @@ class _Gathering:
         if once.datetime is None:
             return None
         request = Request("GET", once.url, "memento", once.exchange.request.headers)
+        if not once.exchange.digest:
+            # A page that was searched for links, before it was known to be a memento.
+            once = await self._ask(request, repeat=2, wanted="digest")
         return once, await self._ask(request, repeat=1, wanted="digest")
 
     async def _with_made_up(
@@ -345,8 +351,10 @@ class _Gathering:
         return await self._ask(probes.memento(raw), wanted="digest")
 
     async def _with_links(self, facts: Facts) -> Facts:
-        """Request the TimeGates and TimeMaps that TimeGate, memento and TimeMap link."""
+        """Request the TimeGates and TimeMaps that are linked, also by an original."""
         linked: list[LinkedFacts] = []
+        if facts.original is not None and not facts.original.declines_negotiation:
+            linked += await self._timemaps_linked_by("original", facts.original)
         if facts.gate is not None:
             linked += await self._timemaps_linked_by("timegate", facts.gate.newest)
         ends = [replay.end for replay in facts.replays]
@@ -422,6 +430,12 @@ class _Gathering:
         return f"more than {MOST_HOPS} redirects" if len(hops) > MOST_HOPS else ""
 
 
+def _is_earlier_page(page: ParsedTimeMap, earlier: tuple[ParsedTimeMap, ...]) -> bool:
+    """Whether *page* is a page that was read, at another address that only later pages link."""
+    same = [each for each in earlier if each.captures == page.captures]
+    return bool(same) and not any(page.response.url in each.pages for each in same)
+
+
 def timemap_targets(linking: ParsedResponse) -> list[str]:
     """Return the TimeMaps in link-format that a response links."""
     targets = [
@@ -429,7 +443,7 @@ def timemap_targets(linking: ParsedResponse) -> list[str]:
         for link in linking.links
         if "timemap" in link.rels
         and link.anchor in (None, linking.url)
-        and link.params.get("type", LINK_FORMAT).startswith(LINK_FORMAT)
+        and link.params.get("type", LINK_FORMAT).lower().startswith(LINK_FORMAT)
     ]
     return [uri for uri in targets if uri]
 
@@ -492,9 +506,11 @@ async def recognised(url: str, samples: tuple[str, ...], session: Session) -> Re
 
 
 def _role(response: ParsedResponse, *, whole: bool) -> Role:
-    if (response.field("content-type") or "").startswith(LINK_FORMAT):
+    if is_link_format(response):
         return "timemap"
-    if not whole:
+    # An error at the prefix of a TimeGate, without a page, may link itself as the original.
+    is_error = response.status >= 400 and response.datetime is None
+    if not whole and not is_error:
         linked = [*response.targets("timegate"), *response.html_targets("timegate")]
         originals = response.targets("original")
         if response.negotiates:
@@ -505,6 +521,6 @@ def _role(response: ParsedResponse, *, whole: bool) -> Role:
         if response.datetime is not None and elsewhere:
             return "memento"
         return "original" if linked or response.datetime is not None else "timegate"
-    if address_of(response.url) is not None and not response.negotiates:
+    if whole and address_of(response.url) is not None and not response.negotiates:
         return "memento"
     return "timegate"

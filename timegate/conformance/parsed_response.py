@@ -151,7 +151,8 @@ class ParsedResponse:
     def chosen(self) -> str | None:
         """The address of the memento that a TimeGate chose, by redirect or Content-Location."""
         if self.status in REDIRECTS and self.statement.content_location is None:
-            return self.location
+            # A fragment is no part of the memento's address.
+            return self.location and self.location.partition("#")[0]
         return self.statement.content_location or self.statement.linked_address
 
     def targets(self, relation: str) -> list[str]:
@@ -222,6 +223,14 @@ def stamp_of(date: str | None) -> str | None:
 
 
 LINK_FORMAT: Final = "application/link-format"
+
+
+def is_link_format(response: ParsedResponse) -> bool:
+    """Whether the Content-Type is that of link-format, in any case and with parameters."""
+    media_type, _, _ = (response.field("content-type") or "").partition(";")
+    return media_type.strip().lower() == LINK_FORMAT
+
+
 Capture = tuple[str, str]
 """Stamp and URI-M."""
 
@@ -321,7 +330,7 @@ class ParsedTimeMap:
             resolved(link.target, self.response.url)
             for link in self.links_with("timemap")
             if "self" not in link.rels
-            and link.params.get("type", LINK_FORMAT).startswith(LINK_FORMAT)
+            and link.params.get("type", LINK_FORMAT).lower().startswith(LINK_FORMAT)
         ]
         return list(dict.fromkeys(uri for uri in named if uri))
 

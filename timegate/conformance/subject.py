@@ -90,6 +90,11 @@ def entry_for(url: str, also: Sequence[str]) -> ArchiveEntry:
 
     Raises ValueError if one of them is not an http(s) URL.
     """
+    if not origin_of(url):
+        raise ValueError(
+            f"{url!r} is not an http or https URL; an archive is named with --archive {url}, "
+            "and `timegate archives` lists them"
+        )
     prefix = (embedded(url) or (url, ""))[0]
     table = {"id": _name(prefix), "kind": "memento", "timegate": prefix}
     try:

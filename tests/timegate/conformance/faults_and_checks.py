@@ -76,6 +76,12 @@ BROKEN: Final[Mapping[str, AbstractSet[str]]] = {
     "lenient-dates": {"dates-of-another-form-are-a-400"},
     "bad-date-ignored": _ALL_BAD_DATES,
     "bad-date-500": {*_ALL_BAD_DATES, "no-errors-of-its-own"},
+    "answer-redated": {"memento-datetime-is-the-timemaps"},
+    "outside-is-406": {"after-the-last-means-the-last", "before-the-first-means-the-first"},
+    "redirect-hostless": {"redirect-has-a-location", "redirects-stay-in-the-archive"},
+    "list-has-another-page": {"listed-mementos-are-of-the-page"},
+    "list-of-nothing": {"timemap-lists-what-the-timegate-chooses"},
+    "mementos-of-other": {"linked-mementos-are-listed", "chosen-memento-is-linked"},
     # Choices
     "wrong-closest": {
         "after-the-last-means-the-last",
@@ -247,7 +253,8 @@ BROKEN: Final[Mapping[str, AbstractSet[str]]] = {
         "pick-is-the-closest",
         "timemap-lists-what-the-timegate-chooses",
     },
-    **dict.fromkeys(("location-wrong", "content-location-wrong"), _LED_ASTRAY),
+    "location-wrong": _LED_ASTRAY,
+    "content-location-wrong": _LED_ASTRAY | {"memento-datetime-is-the-timemaps"},
     "list-false": _LED_ASTRAY
     | {"first-and-last-are-right", "memento-datetime-is-the-timemaps"},
     "false-next": {"linked-mementos-are-listed"},
@@ -309,6 +316,8 @@ ON_PAGES: Final[Mapping[str, AbstractSet[str]]] = {
     "page-unlinked": {"original-links-a-timegate", "original-links-a-timemap"},
     "page-with-original": {"original-is-no-memento"},
     "html-links-differ": {"html-links-agree-with-the-header"},
+    "page-timemap-gone": {"original-timemap-is-of-the-page"},
+    "page-timemap-of-other": {"original-timemap-is-of-the-page"},
 }
 """Faults of originals, which are seen at the address ``/page/``."""
 ON_FIXED: Final[Mapping[str, AbstractSet[str]]] = {
@@ -316,6 +325,7 @@ ON_FIXED: Final[Mapping[str, AbstractSet[str]]] = {
         "memento-original-is-the-page",
         "original-is-frozen-if-it-says-so",
     },
+    "fixed-bytes-change": {"memento-bytes-do-not-change"},
 }
 """Faults of originals that never change, which are seen at the address ``/fixed/``."""
 
@@ -355,7 +365,7 @@ UNKNOWN: Final[Mapping[str, AbstractSet[str]]] = {
     **dict.fromkeys(("redirect-private", "redirect-downgrade"), _CHOICE),
     **dict.fromkeys(("status-204", "status-205"), _CHOICE),
     **dict.fromkeys(("status-206", "status-304", "status-416"), _CHOICE),
-    "redirect-to-live": _CHOICE,
+    **dict.fromkeys(("redirect-to-live", "redirect-hostless"), _CHOICE),
     # The lists cannot be read.
     **dict.fromkeys(("gzip-bomb", "gzip-nested", "gzip-members"), _LISTS),
     **dict.fromkeys(("says-gzip", "says-gzip-twice", "says-unknown"), _LISTS),
@@ -374,6 +384,8 @@ FAULT_OPTIONS: Final[Mapping[str, ArchiveOptions]] = {
     "content-location-wrong": replace(QUICK, timegate="200"),
     "errors-as-200": replace(QUICK, timegate="200"),
     "index-bounds-wrong": replace(QUICK, timemap="index", page_size=2),
+    "answer-redated": replace(QUICK, timegate="200"),
+    "pages-linked-back": replace(QUICK, timemap="pages", page_size=2),
 }
 """Options that make a fault visible; all other faults are visible with the usual ones."""
 

@@ -27,7 +27,8 @@ _INTRODUCTION: Final = (
     "the recordings again at each change.",
 )
 _MISSING: Final = (
-    "ipwb 0.2024.10.24 could not be run: it replays from an IPFS daemon, which was not there.",
+    "ipwb replays from an IPFS daemon. A program of some lines took its place, which answers",
+    "`add`, `cat`, `id` and `version` from memory: what is judged is ipwb itself.",
 )
 
 
@@ -48,6 +49,13 @@ SOFTWARE: Final = (
     Software("pywb-2.10.0-exact", "pywb 2.10.0, also `redirect_to_exact: true`", "the same"),
     Software("pywb-2.10.0-framed", "pywb 2.10.0, framed, its default", "the same"),
     Software(
+        "pywb-2.9.1-frameless",
+        "pywb 2.9.1, `framed_replay: false`",
+        "package index, Python 3.11",
+    ),
+    Software("pywb-2.9.1-exact", "pywb 2.9.1, also `redirect_to_exact: true`", "the same"),
+    Software("pywb-2.9.1-framed", "pywb 2.9.1, framed, its default", "the same"),
+    Software(
         "memgator-1.0-rc9",
         "MemGator 1.0-rc9 (6a22246)",
         "Go 1.19, over pywb 2.10.0 without frames",
@@ -56,6 +64,11 @@ SOFTWARE: Final = (
         "lanl-timegate-2018-07-16",
         "LANL's timegate (6810fbc, 2018-07-16)",
         "Werkzeug 0.16.1, strict dates, a handler that lists the mementos of that pywb",
+    ),
+    Software(
+        "ipwb-0.2024.10.24.1853",
+        "ipwb 0.2024.10.24.1853",
+        "package index, Python 3.11, over a stand-in for IPFS that keeps blocks in memory",
     ),
     Software(
         "timegate-over-pywb", "this server", "over that pywb, which may be queried as well"

@@ -108,6 +108,16 @@ async def test_a_badge_says_whether_the_archive_passes(
     assert ET.fromstring(image).tag.endswith("svg")  # noqa: S314 -- our own
 
 
+async def test_a_badge_states_the_failures_that_the_baseline_allows() -> None:
+    report = await report_on("vary-missing")
+    grading = Grading("rfc-must", (KnownFailure(VARY),))
+
+    badge = json.loads(as_badge_json([report], grading))
+
+    assert badge["color"] == "brightgreen"
+    assert badge["message"].endswith("checks pass, 1 known to fail (rfc-must)")
+
+
 def test_hostile_text_breaks_no_export() -> None:
     report = an_evil_report()
 

@@ -6,6 +6,7 @@ disagree in each pair of them (pywb #549, openwayback #177, LANL's server).
 """
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from archives.evidence import address_of
 from archives.moment import second_of
@@ -26,7 +27,7 @@ from timegate.conformance.catalogue import (
     timegate_facts,
     working_timegate_responses,
 )
-from timegate.conformance.facts import Facts
+from timegate.conformance.facts import Facts, ReplayFacts
 from timegate.conformance.parsed_response import MementoLink, ParsedResponse, stamp_of
 
 
@@ -51,6 +52,19 @@ def timegate_dates_as_the_timemap_does(facts: Facts) -> Finding:
     return judge_each(linking, complaint, "the datetime of the TimeMap")
 
 
+_NOT_ACCEPTABLE: Final = 406
+
+
+def _sent_by_timegate(facts: Facts) -> list[ReplayFacts]:
+    """Return the mementos that the TimeGate sends itself, by the address that it states."""
+    sent = [] if facts.gate is None else facts.gate.valid
+    return [
+        ReplayFacts(response.statement.content_location, (response,))
+        for response in sent
+        if response.datetime is not None and response.statement.content_location
+    ]
+
+
 @check("M-8", "must", "RFC 7089 2.2.4")
 def memento_datetime_is_the_timemaps(facts: Facts) -> Finding:
     """The Memento-Datetime of a memento is its datetime in the TimeMap."""
@@ -58,7 +72,7 @@ def memento_datetime_is_the_timemaps(facts: Facts) -> Finding:
     # Also where redirects lead to another memento: the datetime is that of the address listed.
     known = [
         (replay, listed)
-        for replay in requested_replays(facts)
+        for replay in [*requested_replays(facts), *_sent_by_timegate(facts)]
         if replay.end.stamp
         and (listed := facts.listed_stamp(replay.uri) or facts.listed_stamp(replay.end.url))
     ]
@@ -226,7 +240,7 @@ def after_the_last_means_the_last(facts: Facts) -> Finding:
 def _not_older(facts: Facts, response: ParsedResponse) -> Finding:
     """A choice newer than the TimeMap is not judged here; another check reports it."""
     last = _listed(facts)[-1]
-    if is_not_held(response):
+    if is_not_held(response) or response.status == _NOT_ACCEPTABLE:
         return broken(f"answers {response.status}", f"the memento of {last}", response)
     chosen = _require_choice(facts, response)
     if chosen < last:
@@ -240,7 +254,7 @@ def before_the_first_means_the_first(facts: Facts) -> Finding:
     require_held(facts)
     response = require_answer(timegate_facts(facts).before, "a time before the first")
     first = _listed(facts)[0]
-    if is_not_held(response):
+    if is_not_held(response) or response.status == _NOT_ACCEPTABLE:
         return broken(f"answers {response.status}", f"the memento of {first}", response)
     chosen = _require_choice(facts, response)
     if chosen > first:

@@ -2,6 +2,7 @@
 """Links: that they name the same original, lead to what they promise, and are written right."""
 
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from urllib.parse import unquote, urlsplit
 
 from archives.evidence import address_of
@@ -85,6 +86,15 @@ def _is_same_list(facts: Facts, page: ParsedTimeMap, uri: str) -> bool:
             other = ParsedTimeMap(linked.hops[-1])
             return other.is_list and other.captures == page.captures
     return False
+
+
+@check("M-7", "must", "RFC 7089 2.2.3")
+def original_timemap_is_of_the_page(facts: Facts) -> Finding:
+    """The timemap links of an original lead to TimeMaps of that original."""
+    if facts.original is None:
+        raise NotApplicable("no original is checked")
+    require_answer(facts.original, "the original")
+    return _leading(facts, "original", "timemap", _timemap_complaint)
 
 
 @check("M-7", "must", "RFC 7089 2.2.3")
@@ -174,23 +184,66 @@ def _of_another(originals: Sequence[str], page: str) -> str | None:
 
 @check("M-50", "must", "RFC 7089 5")
 def linked_mementos_are_listed(facts: Facts) -> Finding:
-    """Every memento that the archive links to is in the TimeMap."""
+    """Every memento that the archive links to, or that is checked, is in the TimeMap."""
     stamps = {stamp for stamp, _ in facts.captures}
     if not stamps:
         raise NotApplicable("there is no TimeMap to compare with")
     gate = [] if facts.gate is None else facts.gate.valid
     responses = [*gate, *(replay.end for replay in facts.replays)]
-    linking = [r for r in responses if r.mementos and not r.no_answer and not r.is_partial]
+    whole = [r for r in responses if not r.no_answer and not r.is_partial]
+    # A memento that the user names; others come from the TimeGate and the TimeMap itself.
+    named = facts.subject.role == "memento"
+    linking = [r for r in whole if r.mementos or (named and r.stamp)]
     if not linking:
         raise NotApplicable("there are no links to mementos")
 
     def complaint(response: ParsedResponse) -> str | None:
-        for link in response.mementos:
-            if link.stamp and link.stamp not in stamps and not facts.listed_stamp(link.uri):
-                return f"{link.uri} of {link.stamp} is not listed"
-        return None
+        if named and response.stamp and response.stamp not in stamps:
+            return f"{response.url} of {response.stamp} is not listed"
+        return _unlisted(facts, response, stamps)
 
     return judge_each(linking, complaint, "every known memento")
+
+
+def _unlisted(facts: Facts, response: ParsedResponse, stamps: AbstractSet[str]) -> str | None:
+    """Return what is wrong with a memento that a response links and no TimeMap lists."""
+    # Redirects may lead to the memento of another page, whose links are its own.
+    page, originals = facts.page, response.targets("original")
+    elsewhere = page and any(not same_original(uri, page) for uri in originals)
+    for link in response.mementos:
+        if facts.listed_stamp(link.uri):
+            continue
+        if link.stamp and link.stamp not in stamps:
+            return f"{link.uri} of {link.stamp} is not listed"
+        if not elsewhere and _is_of_another(link.uri, facts.page):
+            return f"{link.uri} is of another page, and not listed"
+    return None
+
+
+def _is_of_another(uri: str, page: str | None) -> bool:
+    """Whether the address of a memento has another page in it; False for opaque ones."""
+    address = address_of(uri)
+    return address is not None and page is not None and not same_original(address[1], page)
+
+
+@check("M-50", "practice", "RFC 7089 5")
+def listed_mementos_are_of_the_page(facts: Facts) -> Finding:
+    """The addresses of mementos in a TimeMap are those of its original, where they have one."""
+    page = expected_original(facts)
+    pages = readable_pages(facts)
+    addressed = [
+        (each, link.uri)
+        for each in pages
+        for link in each.mementos
+        if address_of(link.uri) is not None
+    ]
+    if not addressed:
+        raise NotApplicable("no address of a memento has its original in it")
+    strange = [(each, uri) for each, uri in addressed if _is_of_another(uri, page)]
+    if strange:
+        listing, uri = strange[0]
+        return broken(f"{uri} is listed", f"mementos of {page}", listing.response)
+    return passed(f"{len(addressed)} mementos", pages[0].response)
 
 
 @check("M-8", "must", "RFC 7089 2.2.4")

@@ -2,9 +2,11 @@
 """Responses of TimeGates (RFC 7089 2, 4.1, 4.2), and links of originals."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from archives.evidence import address_of
 from archives.negotiation import REDIRECTS
+from archives.uri import host_of
 from timegate.conformance.catalogue import (
     UNREQUESTED,
     Finding,
@@ -26,6 +28,8 @@ from timegate.conformance.catalogue import (
 from timegate.conformance.facts import Facts
 from timegate.conformance.parsed_response import ParsedResponse
 from timegate.conformance.subject import DEFAULT_SAMPLE
+
+_WEB: Final = ("http:", "https:")
 
 
 @check("M-10", "must", "RFC 7089 4.2.1, 4.2.2")
@@ -86,7 +90,11 @@ def redirect_has_a_location(facts: Facts) -> Finding:
         raise NotApplicable("the TimeGate does not redirect")
 
     def complaint(response: ParsedResponse) -> str | None:
-        return None if response.location else f"{response.status} without Location"
+        if not response.location:
+            return f"{response.status} without Location"
+        # http and https addresses have a host (RFC 9110 4.2); other schemes are judged apart.
+        hostless = response.location.startswith(_WEB) and not host_of(response.location)
+        return f"Location is {response.location}" if hostless else None
 
     return judge_each(redirects, complaint, "Location: URI-M")
 

@@ -213,6 +213,72 @@ def datetime_drifts(exchange: FaultContext) -> WholeAnswer:
     return exchange.correct.having("Memento-Datetime", http_date(drifted))
 
 
+@fault(TimeMapQuestion)
+def list_has_another_page(exchange: FaultContext) -> WholeAnswer:
+    """The TimeMap has the address of another page's memento instead of its second one."""
+    held = exchange.site.holdings.of(exchange.original)
+    if len(held) < 3:
+        return exchange.correct
+    right = exchange.site.addresses.memento(held[1])
+    wrong = exchange.site.addresses.memento(replace(held[1], original=OTHER))
+    return _listed(exchange, _moved("memento", lambda uri: wrong if uri == right else uri))
+
+
+@fault(TimeMapQuestion)
+def list_of_nothing(exchange: FaultContext) -> WholeAnswer:
+    """The TimeMap lists no memento, though the TimeGate leads to some."""
+    question = exchange.question
+    if not isinstance(question, TimeMapQuestion) or question.form != "link":
+        return exchange.correct
+    if exchange.correct.status != 200:
+        return exchange.correct
+    links = timemap_links(exchange.site, question)
+    return replace(
+        exchange.correct, body=link_body([e for e in links if "memento" not in e.relations])
+    )
+
+
+@fault(TimeGateQuestion)
+def mementos_of_other(exchange: FaultContext) -> WholeAnswer:
+    """The TimeGate links mementos of another page, at the right times."""
+    page = exchange.original
+    addresses = [
+        exchange.site.addresses.memento(each) for each in exchange.site.holdings.of(page)
+    ]
+
+    def change(value: str) -> str:
+        for address in addresses:
+            value = value.replace(f"<{address}>", f"<{address.replace(page, OTHER)}>")
+        return value
+
+    return _header(exchange, change)
+
+
+@fault(TimeGateQuestion)
+def outside_is_406(exchange: FaultContext) -> WholeAnswer:
+    """A time before the first or after the last memento is answered with 406."""
+    held, at = exchange.site.holdings.of(exchange.original), exchange.accept_datetime
+    if not held or at is None or held[0].at <= at <= held[-1].at:
+        return exchange.correct
+    return replace(exchange.correct, status=406).without("Location")
+
+
+@fault(TimeGateQuestion)
+def redirect_hostless(exchange: FaultContext) -> WholeAnswer:
+    """The Location of the TimeGate is an address without a host."""
+    redirects = exchange.correct.status == 302
+    return exchange.correct.having("Location", "http://") if redirects else exchange.correct
+
+
+@fault(TimeGateQuestion)
+def answer_redated(exchange: FaultContext) -> WholeAnswer:
+    """A TimeGate that responds with a memento gives it the requested time."""
+    at = exchange.accept_datetime
+    if at is None or exchange.correct.value("Memento-Datetime") is None:
+        return exchange.correct
+    return exchange.correct.having("Memento-Datetime", http_date(at))
+
+
 @fault(TimeGateQuestion)
 def redirect_immutable(exchange: FaultContext) -> WholeAnswer:
     """The responses of the TimeGate are marked immutable, for a year."""
@@ -279,6 +345,25 @@ def page_with_original(exchange: FaultContext) -> WholeAnswer:
     """An original that is no memento links to itself as the original."""
     written = original_link(exchange.original)
     return _header(exchange, lambda value: f"{value}, {written}")
+
+
+@fault(PageQuestion)
+def page_timemap_gone(exchange: FaultContext) -> WholeAnswer:
+    """The TimeMap that an original links is a 404."""
+    return _redirected(exchange, "timemap", _to_gone(exchange))
+
+
+@fault(PageQuestion)
+def page_timemap_of_other(exchange: FaultContext) -> WholeAnswer:
+    """An original links the TimeMap of another page."""
+    return _redirected(exchange, "timemap", _of_other(exchange))
+
+
+@fault(PageQuestion)
+def fixed_bytes_change(exchange: FaultContext) -> WholeAnswer:
+    """A page that claims to be fixed has other bytes each time."""
+    more = f"<!-- {next(_numbers)} -->".encode()
+    return replace(exchange.correct, body=exchange.correct.body + more)
 
 
 @fault(PageQuestion)

@@ -111,6 +111,46 @@ def list_relative(exchange: FaultContext) -> WholeAnswer:
 
 
 @fault(TimeMapQuestion)
+def list_typed_in_capitals(exchange: FaultContext) -> WholeAnswer:
+    """No fault: the media type of the TimeMap is in capitals, with a quoted parameter."""
+    question = exchange.question
+    if not isinstance(question, TimeMapQuestion) or question.form != "link":
+        return exchange.correct
+    return exchange.correct.having("Content-Type", 'Application/Link-Format; Charset="UTF-8"')
+
+
+@fault(TimeMapQuestion)
+def pages_linked_back(exchange: FaultContext) -> WholeAnswer:
+    """No fault: the second page of a TimeMap links the first, at its address as a page."""
+    question = exchange.question
+    if not isinstance(question, TimeMapQuestion) or question.page != 2:
+        return exchange.correct
+    address = exchange.site.addresses.timemap("link", exchange.original, 1)
+    back = f'<{address}>; rel="timemap"; type="application/link-format"'
+    return _listed(exchange, lambda body: f"{body.rstrip()},\n{back}\n")
+
+
+@fault(TimeGateQuestion)
+def location_with_fragment(exchange: FaultContext) -> WholeAnswer:
+    """No fault: the Location of the TimeGate ends in a fragment."""
+    target = exchange.correct.value("Location")
+    return (
+        exchange.correct
+        if target is None
+        else exchange.correct.having("Location", f"{target}#top")
+    )
+
+
+@fault(*_ALL)
+def relative_upwards(exchange: FaultContext) -> WholeAnswer:
+    """No fault: the targets of links begin with ``..``, from the folder of the address."""
+    base = exchange.site.addresses.base
+    target = exchange.request.target.partition("?")[0]
+    up = "../" * (target.count("/") - 1 - base.partition("://")[2].count("/")) or "./"
+    return _header(exchange, lambda value: value.replace(f"<{base}/", f"<{up}"))
+
+
+@fault(TimeMapQuestion)
 def list_self_escaped(exchange: FaultContext) -> WholeAnswer:
     """No fault: the self link has the page percent-encoded."""
     page = exchange.original

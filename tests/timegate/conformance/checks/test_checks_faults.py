@@ -1,8 +1,10 @@
 """Each fault of the misbehaving archive is found by exactly the checks in the table."""
 
+from dataclasses import replace
+
 import pytest
 
-from tests.timegate.conformance.archive import FAULTS, QUICK, ArchiveOptions, an_archive
+from tests.timegate.conformance.archive import FAULTS, PAGE, QUICK, ArchiveOptions, an_archive
 from tests.timegate.conformance.checking import broken, checked, checked_as, unknown
 from tests.timegate.conformance.faults_and_checks import (
     BROKEN,
@@ -50,6 +52,22 @@ async def test_a_fault_of_an_original_is_found(path: str, fault: str, checks: se
         report = await checked_as(archive, path, "original")
 
     assert broken(report) == checks
+
+
+@pytest.mark.parametrize(
+    ("fault", "checks"),
+    [("none", set()), ("list-misses-one", {"linked-mementos-are-listed"})],
+)
+async def test_a_memento_that_its_timemap_does_not_list_is_found(
+    fault: str, checks: set[str]
+) -> None:
+    """Pattern 4: no TimeGate, and a memento without links to other mementos."""
+    options = replace(QUICK, timegate="none")
+    async with an_archive(fault, options=options) as archive:
+        report = await checked_as(archive, f"/web/20200202020202/{PAGE}", "memento")
+
+    assert broken(report) >= checks
+    assert "linked-mementos-are-listed" in broken(report) or not checks
 
 
 @pytest.mark.parametrize(
