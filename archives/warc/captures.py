@@ -15,14 +15,17 @@ from typing import BinaryIO, Final, NamedTuple, Protocol
 
 from archives.regex_compat import compiled
 from archives.surt import surt
+from archives.warc.decompression import inflated
 from archives.warc.files import READ_SIZE, Damage, Damaged
 from archives.warc.http import (
     Block,
     Headers,
     HttpHead,
+    length_fault,
     payload_of,
     plain_head_end,
     read_http,
+    read_plain_http,
 )
 from archives.warc.records import (
     QuickRecord,
@@ -253,6 +256,7 @@ def _octets(value: str, size: int) -> bytes | None:
 
 
 _OK: Final = 200
+_TOKEN: Final = compiled(r"[a-z]{1,20}")
 _UNTYPED: Final = "application/octet-stream"
 
 
@@ -282,6 +286,49 @@ FileOpener = Callable[[RecordLocation], BinaryIO]
 def open_local(location: RecordLocation) -> BinaryIO:
     """Open a file on the local disk; its name is never treated as a URL (R-32)."""
     return open(location.file, "rb")  # noqa: PTH123 -- Path takes longer
+
+
+def read_response(location: RecordLocation, stored: bytes) -> tuple[HttpHead, bytes] | None:
+    """Read a small compressed response as a whole, in a third of the time of `RecordReader`.
+
+    All that `RecordReader` checks is checked here: identity, lengths, checksum and digest. What
+    is wrong, or not in the form in which nearly all records are written, is None: it is for
+    `RecordReader` to read it, or to say what is wrong.
+    """
+    octets = inflated(stored)
+    end = None if octets is None else plain_head_end(octets)
+    if octets is None or end is None or octets[-4:] != b"\r\n\r\n":
+        return None
+    first, headers = Headers.read(octets[:end])
+    stop = len(octets) - 4
+    if (
+        first not in _VERSIONS
+        or headers.get("content-length") != str(stop - end)
+        or headers.get("warc-type") != "response"
+        or not _is_of(location, url_of(headers.get("warc-target-uri")), headers)
+    ):
+        return None
+    http = read_plain_http(octets, end, stop)
+    if http is None or http[0].get("transfer-encoding") is not None:
+        return None
+    head, begin = http
+    payload = octets[begin:stop]
+    if length_fault(head, len(payload), chunked=False) is not None:
+        return None
+    stated = read_digest(headers.get("warc-block-digest"))
+    covered = payload if stated is None else octets[end:stop]
+    stated = stated or read_digest(headers.get("warc-payload-digest"))
+    if stated is not None:
+        check = DigestCheck(stated)
+        check.add(covered)
+        if not check.matches():
+            return None
+    return head, payload
+
+
+def _is_of(location: RecordLocation, url: str | None, headers: Headers) -> bool:
+    stamp = stamp_of(headers.get("warc-date"))
+    return url == location.url and stamp is not None and stamp.startswith(location.stamp)
 
 
 class RecordReader:
@@ -343,6 +390,17 @@ class RecordReader:
             return self.response_head
         kind = self.record.headers.get("content-type") or _UNTYPED
         return HttpHead(_OK, "OK", (("Content-Type", kind),))
+
+    @property
+    def diagnosis(self) -> str | None:
+        """What is wrong with the Content-Length of the archived response, if anything is."""
+        if self.response_head is None:
+            return None
+        chunked = self._payload is not self._block
+        fault = length_fault(self.response_head, self.stored, chunked=chunked)
+        # WARC 1.1, 5.13: the crawler has cut the payload.
+        cut = self.record.headers.get("warc-truncated") or ""
+        return f"{fault};truncated={cut}" if fault and _TOKEN.fullmatch(cut) else fault
 
     def read(self, limit: int) -> bytes:
         """Return up to *limit* bytes, and none only at the end, when all checks have passed."""

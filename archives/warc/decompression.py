@@ -30,6 +30,16 @@ _SEVERAL_RECORDS: Final = (
 _MORE_THAN_STATED: Final = "the gzip member holds more than Content-Length says"
 
 
+def inflated(octets: bytes) -> bytes | None:
+    """Return the content of *octets* if they are one small, whole gzip member; else None."""
+    inflater = deflate.decompressobj(_GZIP)
+    try:
+        content = inflater.decompress(octets, _FREE_IN_MEMBER)
+    except _DEFLATE_ERROR:
+        return None
+    return content if inflater.eof and not inflater.unused_data else None
+
+
 class GzipMember:
     """The gzip member that begins at *offset*."""
 

@@ -111,6 +111,10 @@ _STATUS_LINE: Final = compiled(r"[^ \t]++[ \t]++([0-9]{3})(?![0-9])[ \t]*+(.*+)"
 _RESPONSE_START: Final = compiled(rb"HTTP/|[A-Z]{3,8}+(?:/[0-9.]{1,8}+)?+[ \t][0-9]{3}[ \r\n]")
 _CHUNK_SIZE: Final = compiled(rb"([0-9A-Fa-f]{1,8}+)[ \t]*+(?:;[^\r\n]*+)?+\r\n")
 _MAX_SIZE_LINE: Final = 64
+# RFC 9651 3.3.1: integers have up to 15 digits.
+_LENGTH: Final = compiled(r"[0-9]{1,15}")
+_UNQUOTABLE: Final = compiled(r"[^ !#-\[\]-~]")
+_MAX_QUOTED: Final = 40
 
 
 class HttpHead(NamedTuple):
@@ -262,11 +266,46 @@ def read_http(block: Block) -> HttpHead | None:
     )
 
 
+def read_plain_http(octets: bytes, start: int, stop: int) -> tuple[HttpHead, int] | None:
+    """Read an HTTP head in the usual form, and where its payload begins; None for another."""
+    end = plain_head_end(octets, start, stop)
+    if end is None or not octets.startswith(b"HTTP/", start):
+        return None
+    first, headers = parse_fields(octets[start:end])
+    status = _STATUS_LINE.fullmatch(first)
+    return None if status is None else (HttpHead(int(status[1]), status[2], headers), end)
+
+
 def payload_of(block: Block, head: HttpHead | None) -> Payload:
     """Return the payload after *head*, without chunked transfer coding."""
     coding = head.get("transfer-encoding") if head else None
     chunked = coding is not None and coding.lower() == "chunked"
     return Unchunked(block) if chunked else block
+
+
+def length_fault(head: HttpHead, stored: int, *, chunked: bool) -> str | None:
+    """Return what is wrong with the Content-Length of *head*; None if nothing is.
+
+    The payload has *stored* bytes, with its transfer coding. It is served whole whatever the
+    field says, as pywb serves it. The result is an item of RFC 9651 with parameters.
+    """
+    stated = [value.strip() for name, value in head.headers if name.lower() == "content-length"]
+    # RFC 9110 8.6: the same number may be repeated, also in one field.
+    numbers = {number.strip() for value in stated for number in value.split(",")}
+    if not numbers:
+        return None
+    quoted = _UNQUOTABLE.sub("?", ", ".join(stated))[:_MAX_QUOTED]
+    if len(numbers) > 1:
+        return f'content-length-repeated;stated="{quoted}"'
+    [number] = numbers
+    if not _LENGTH.fullmatch(number):
+        return f'content-length-invalid;stated="{quoted}"'
+    if chunked:
+        return f"content-length-with-chunked;stated={number}"
+    if int(number) == stored:
+        return None
+    how = "large" if int(number) > stored else "small"
+    return f"content-length-too-{how};stated={number};stored={stored}"
 
 
 class Unchunked:

@@ -13,7 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeVar
 
 from archives.errors import Misbehaved, place_of
-from archives.warc.captures import FileOpener, RecordLocation, RecordReader, open_local
+from archives.warc.captures import (
+    FileOpener,
+    RecordLocation,
+    RecordReader,
+    open_local,
+    read_response,
+)
 from archives.warc.files import Damaged
 from archives.warc.http import HttpHead
 
@@ -84,6 +90,8 @@ class ArchivedResponse:
     """Bytes of the body; None if only reading can tell."""
     whole: bytes | None = None
     reader: "_Chunks | None" = None
+    diagnosis: str | None = None
+    """What is wrong with the archived Content-Length, if anything is."""
 
     def chunks(self, start: int = 0, end: int | None = None) -> AsyncGenerator[bytes, None]:
         """Yield the body from *start* to before *end*, then close the file.
@@ -147,14 +155,17 @@ class Replayer:
         if record.reader is not None:
             reader = _Chunks(record.reader, lambda read: self._in_thread(location, read))
         head, size, whole = record.head, record.size, record.whole
-        return ArchivedResponse(head, location.url, location.stamp, size, whole, reader)
+        return ArchivedResponse(
+            head, location.url, location.stamp, size, whole, reader, record.diagnosis
+        )
 
     async def _open(self, location: RecordLocation, *, body: bool) -> "_OpenRecord":
         if self._opener is open_local and 0 < location.length <= _TINY:
             octets = cached_bytes(location.file, location.offset, location.length)
             if octets is not None:
                 with self._translated_errors(location):
-                    return _open(location, octets, body=body)
+                    usual = _open_usual(location, octets) if body else None
+                    return usual or _open(location, octets, body=body)
         return await self._in_thread(
             location, lambda: _open(location, body=body, opener=self._opener), _close_unused
         )
@@ -213,6 +224,15 @@ class _OpenRecord:
     whole: bytes | None = None
     reader: RecordReader | None = None
     revisit: _Revisit | None = None
+    diagnosis: str | None = None
+
+
+def _open_usual(location: RecordLocation, octets: bytes) -> _OpenRecord | None:
+    """Return a response in the usual form; None for all other records."""
+    read = read_response(location, octets)
+    if read is None or (read[0].status or _OK) in _NO_BODY:
+        return None
+    return _OpenRecord(read[0], len(read[1]), read[1])
 
 
 def _open(
@@ -229,13 +249,14 @@ def _open(
             return _OpenRecord(reader.head, revisit=_revisit(reader))
         if (reader.head.status or _OK) in _NO_BODY:
             return _OpenRecord(reader.head, 0, b"")
+        diagnosis = reader.diagnosis
         if not body:
-            return _OpenRecord(reader.head, reader.size)
+            return _OpenRecord(reader.head, reader.size, diagnosis=diagnosis)
         if reader.stored <= SMALL:
             whole = _read_whole(reader)
-            return _OpenRecord(reader.head, len(whole), whole)
+            return _OpenRecord(reader.head, len(whole), whole, diagnosis=diagnosis)
         keeps_open = True
-        return _OpenRecord(reader.head, reader.size, reader=reader)
+        return _OpenRecord(reader.head, reader.size, reader=reader, diagnosis=diagnosis)
     finally:
         if not keeps_open:
             reader.close()

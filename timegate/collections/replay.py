@@ -157,6 +157,8 @@ class CollectionReplay:
             **(content if path.view == RAW else page_headers(content)),
             **self._memento_headers(path, row),
         }
+        if archived.diagnosis is not None:
+            headers["Timegate-Diagnosis"] = archived.diagnosis
         target = redirect_target(status, fields, row.url)
         if target is not None:
             headers["Location"] = self._address(row.stamp, target, path.view)

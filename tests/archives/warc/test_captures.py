@@ -7,11 +7,14 @@ import sys
 
 import pytest
 
-from archives.warc.captures import Capture, captures_in
+from archives.warc.captures import Capture, RecordReader, captures_in, read_response
 from archives.warc.captures import _contained as captured
 from archives.warc.captures import _is_capture as is_capture
-from archives.warc.files import Damage
+from archives.warc.files import Damage, Damaged
+from archives.warc.http import HttpHead
 from archives.warc.records import Record, records_in
+from archives.warc_index.model import IndexRow
+from tests import warcs
 from tests.warcs import (
     DAY,
     LAYOUTS,
@@ -277,3 +280,92 @@ def test_an_unusual_record_is_read_as_it_was_opened(old: bytes, new: bytes) -> N
     slowly = [one if isinstance(one, Damage) else captured(one) for one in found]
 
     assert scanned(octets) == [*filter(None, slowly)]
+
+
+def _responses() -> dict[str, bytes]:
+    page = warcs.answer()
+    both = {"block_digest": warcs.digest(page), "payload_digest": warcs.digest(warcs.PAGE)}
+    chunks = warcs.answer(warcs.chunked(warcs.PAGE), transfer_encoding="chunked")
+    bare = warcs.record(page)
+    return {
+        "usual": warcs.response(),
+        "with a block digest": warcs.record(page, **both),
+        "without a digest": bare,
+        "of WARC 1.1, with a fraction": warcs.record(
+            page, version="1.1", date="2020-02-20T20:20:20.250Z"
+        ),
+        "empty": warcs.record(warcs.answer(b"")),
+        "wrong digest": warcs.record(page, payload_digest=warcs.digest(b"other")),
+        "wrong block digest": warcs.record(page, block_digest=warcs.digest(b"other")),
+        "chunked": warcs.record(chunks),
+        "of a dns record": warcs.record(b"20200220202020\nexample.com. A 192.0.2.1\n"),
+        "with a folded field": warcs.record(page.replace(b": text", b":\r\n text")),
+        "LF only": warcs.record(page.replace(b"\r\n", b"\n")),
+        "without a status": warcs.record(page.replace(b" 200 OK", b"")),
+        "too long": warcs.record(page, length=str(len(page) + 1)),
+        "too short": warcs.record(page, length=str(len(page) - 1)),
+        "a revisit": warcs.revisit(),
+        "another page": warcs.response("http://example.com/other"),
+        "another time": warcs.response(date="2021-02-20T20:20:20Z"),
+        "without an end": bare[:-4],
+        "a second end": bare + b"\r\n\r\n",
+    }
+
+
+def _located(stored: bytes) -> IndexRow:
+    return IndexRow(
+        stamp="20200220202020",
+        url="http://example.com/",
+        mime="text/html",
+        status=200,
+        digest=None,
+        offset=0,
+        length=len(stored),
+        surt="com,example)/",
+        file="one.warc.gz",
+        name="one.warc.gz",
+    )
+
+
+def _read_with_all_checks(stored: bytes) -> tuple[HttpHead, bytes] | None:
+    try:
+        reader = RecordReader(_located(stored), stored)
+        return reader.head, b"".join(iter(lambda: reader.read(1 << 16), b""))
+    except Damaged:
+        return None
+
+
+@pytest.mark.parametrize("name", _responses())
+def test_a_response_read_at_once_is_that_of_the_reader_with_all_checks(name: str) -> None:
+    stored = warcs.gzipped(_responses()[name])
+
+    quick = read_response(_located(stored), stored)
+
+    assert quick is None or quick == _read_with_all_checks(stored)
+
+
+@pytest.mark.parametrize("name", ["usual", "with a block digest", "without a digest", "empty"])
+def test_a_usual_response_is_read_at_once(name: str) -> None:
+    stored = warcs.gzipped(_responses()[name])
+
+    quick = read_response(_located(stored), stored)
+
+    assert quick is not None
+    assert quick[1] == (b"" if name == "empty" else warcs.PAGE)
+
+
+def test_a_response_that_is_damaged_anywhere_is_never_read_at_once_as_another() -> None:
+    for name in ("usual", "without a digest"):
+        stored = warcs.gzipped(_responses()[name])
+        whole = read_response(_located(stored), stored)
+        for at in range(len(stored)):
+            for flip in (1, 0x80):
+                damaged = stored[:at] + bytes([stored[at] ^ flip]) + stored[at + 1 :]
+                assert read_response(_located(damaged), damaged) in (None, whole)
+            assert read_response(_located(stored), stored[:at]) is None
+
+
+def test_a_small_record_that_inflates_to_megabytes_is_not_read_at_once() -> None:
+    stored = warcs.gzipped(warcs.response(payload=bytes(3 << 20)))
+
+    assert read_response(_located(stored), stored) is None

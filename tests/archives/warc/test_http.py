@@ -8,7 +8,7 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 from warcio.bufferedreaders import ChunkedDataReader  # type: ignore[import-untyped]
 
 from archives.warc.files import Damaged
-from archives.warc.http import HttpHead, payload_of, read_http
+from archives.warc.http import HttpHead, length_fault, payload_of, read_http
 from archives.warc.records import Record, open_record
 from tests.warcs import LAYOUTS, PAGE, answer, chunked, every_arc, every_kind, gzipped, record
 
@@ -165,3 +165,38 @@ def test_a_response_truncated_in_its_head_is_damage() -> None:
     for _ in range(2):
         with pytest.raises(Damaged, match="the file ends inside a gzip member"):
             read_http(found.block)
+
+
+@pytest.mark.parametrize(
+    ("values", "chunked", "expected"),
+    [
+        ((), False, None),
+        (("3",), False, None),
+        (("003",), False, None),
+        (("3", "3"), False, None),
+        (("3, 3",), False, None),
+        (("500",), False, "content-length-too-large;stated=500;stored=3"),
+        (("2",), False, "content-length-too-small;stated=2;stored=3"),
+        (("0",), False, "content-length-too-small;stated=0;stored=3"),
+        (("-3",), False, 'content-length-invalid;stated="-3"'),
+        (("+3",), False, 'content-length-invalid;stated="+3"'),
+        (("",), False, 'content-length-invalid;stated=""'),
+        (("three",), False, 'content-length-invalid;stated="three"'),
+        (("3.0",), False, 'content-length-invalid;stated="3.0"'),
+        (("٣",), False, 'content-length-invalid;stated="?"'),
+        (('3"\\\r\nX: y',), False, 'content-length-invalid;stated="3????X: y"'),
+        (("9" * 16,), False, f'content-length-invalid;stated="{"9" * 16}"'),
+        (("3", "4"), False, 'content-length-repeated;stated="3, 4"'),
+        (("3, 4",), False, 'content-length-repeated;stated="3, 4"'),
+        (("3",), True, "content-length-with-chunked;stated=3"),
+        (("x" * 5000,), False, f'content-length-invalid;stated="{"x" * 40}"'),
+    ],
+)
+def test_a_wrong_content_length_is_diagnosed(
+    values: tuple[str, ...],
+    chunked: bool,  # noqa: FBT001 -- a column of the table
+    expected: str | None,
+) -> None:
+    fields = tuple(("Content-Length", value) for value in values)
+
+    assert length_fault(HttpHead(200, "OK", fields), 3, chunked=chunked) == expected

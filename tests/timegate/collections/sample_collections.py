@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -147,7 +147,7 @@ class HeldSource(WarcArchive):
 
     async def closest(self, original: str, at: Moment | None) -> Closest | None:
         found = await super().closest(original, at)
-        return None if found is None else replace(found, evidence="held")
+        return None if found is None else found._replace(evidence="held")
 
 
 @asynccontextmanager

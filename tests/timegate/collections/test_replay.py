@@ -194,6 +194,43 @@ async def test_a_status_that_cannot_be_sent_becomes_a_header(tmp_path: Path) -> 
     assert seen.headers["X-Archive-Orig-Status"] == "101"
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("payload", [warcs.PAGE, LARGE])
+@pytest.mark.parametrize("target", [RAW, PAGE])
+async def test_a_wrong_content_length_is_served_whole_and_diagnosed(
+    tmp_path: Path, payload: bytes, target: str, method: str
+) -> None:
+    collection = archived_page(tmp_path, payload, mime="image/png", content_length="7")
+
+    seen = await get(collection, target, method=method)
+
+    assert seen.status == 200
+    assert seen.body == (payload if method == "GET" else b"")
+    assert seen.headers["Content-Length"] == str(len(payload))
+    expected = f"content-length-too-small;stated=7;stored={len(payload)}"
+    assert seen.headers["Timegate-Diagnosis"] == expected
+
+
+async def test_a_payload_that_the_crawler_cut_is_diagnosed_as_cut(tmp_path: Path) -> None:
+    block = warcs.answer(b"abc", content_length="900")
+    collection = collection_of(tmp_path, warcs.record(block, truncated="length"))
+
+    seen = await get(collection)
+
+    assert seen.body == b"abc"
+    expected = "content-length-too-large;stated=900;stored=3;truncated=length"
+    assert seen.headers["Timegate-Diagnosis"] == expected
+
+
+@pytest.mark.parametrize("fields", [{}, {"content_length": str(len(warcs.PAGE))}])
+async def test_a_right_or_missing_content_length_has_no_diagnosis(
+    tmp_path: Path, fields: dict[str, str]
+) -> None:
+    seen = await get(archived_page(tmp_path, warcs.PAGE, "200 OK", **fields))
+
+    assert "Timegate-Diagnosis" not in seen.headers
+
+
 async def test_an_archived_partial_response_keeps_its_range(tmp_path: Path) -> None:
     collection = archived_page(
         tmp_path, b"abc", "206 Partial Content", content_range="bytes 0-2/9"
