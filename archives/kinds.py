@@ -30,6 +30,13 @@ WARC: Final = ArchiveKind(
     is_local=True,
     folds_spellings=True,
 )
+ORIGINAL: Final = ArchiveKind(
+    "original",
+    "the original itself, where it is its own TimeGate or links one",
+    folds_spellings=True,
+    asks_originals=True,
+)
+"""Not among `KINDS`: there is one such entry, which `[live]` switches on."""
 NOT_ASKABLE: Final = ArchiveKind("none", "programs cannot query it", is_askable=False)
 
 KINDS: Final[Mapping[str, ArchiveKind]] = {

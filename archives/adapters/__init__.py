@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from archives import kinds
-from archives.adapters import cdx, memento, second_way, wayback
+from archives.adapters import cdx, memento, original, second_way, wayback
 from archives.addresses import WITHOUT_SERVER, AddressPolicy
 from archives.model import ArchiveEntry, ArchiveKind
 from archives.negotiation import Clock
@@ -20,6 +20,7 @@ ADAPTERS: Final[Mapping[ArchiveKind, _MakeAdapter]] = {
     kinds.MEMENTO: memento.MementoArchive,
     kinds.WAYBACK: wayback.WaybackArchive,
     kinds.CDX: cdx.CdxArchive,
+    kinds.ORIGINAL: original.OriginalTimeGates,
 }
 _SECOND: Final = {kinds.MEMENTO: kinds.CDX, kinds.CDX: kinds.MEMENTO}
 """The kind by which an archive is queried if querying it by its own kind fails."""

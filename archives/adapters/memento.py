@@ -1,7 +1,6 @@
 """Archives with Memento: a TimeGate, and TimeMaps (RFC 7089)."""
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import replace
 
 from archives.addresses import AddressPolicy
 from archives.formats.httpdate import http_date
@@ -44,7 +43,7 @@ class MementoArchive:
             for relation, memento in found.neighbours.items()
             if relation not in ("first", "last")
         }
-        return replace(found, neighbours=around)
+        return found._replace(neighbours=around)
 
     def mementos(
         self,

@@ -5,7 +5,6 @@ capture. The capture that it serves counts, not the requested time (K-6).
 """
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -54,8 +53,7 @@ class WaybackArchive:
         memento = found.memento
         # The replay of the capture that was delivered; of another address nothing is known.
         is_its_own = memento.uri == filled(self._template, memento.stamp, memento.original)
-        return replace(
-            found,
+        return found._replace(
             memento=self._replayed(memento),
             neighbours=near,
             evidence=found.evidence if is_its_own else "promised",

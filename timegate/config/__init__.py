@@ -106,6 +106,11 @@ class Config:
 def check_contact(config: Config) -> None:
     """Raise BadConfig where public archives are queried and no contact is given (R-14)."""
     public = [entry.id for entry in config.askable if is_public(entry)]
+    if config.contact is None and (config.live.enabled or config.live.timegates):
+        raise BadConfig(
+            "[live] has originals requested, which requires a contact: set contact in the "
+            "configuration or TIMEGATE_CONTACT"
+        )
     if public and config.contact is None:
         raise BadConfig(
             f"{len(public)} public archives would be queried, which requires a contact: "
@@ -131,7 +136,9 @@ def load_config(path: Path | None, memgator_list: Path | None = None) -> Config:
         # As with MemGator, only the archives of the list are queried.
         known = tuple(archives.switched(entry, on=False) for entry in known)
     return Config(
-        archives.with_canaries(archives.joined(known, own), file, where),
+        archives.with_canaries(
+            archives.joined(known, (*own, *archives.originals(file, where, own))), file, where
+        ),
         loading.contact(file, where),
         loading.base_url(file, where),
         file.listen,

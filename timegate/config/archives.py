@@ -6,6 +6,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
+from archives.kinds import ORIGINAL
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.registry import (
     DEFAULT_LIMITS,
@@ -87,6 +88,26 @@ def store_archives(file: File, where: str, folder: Path) -> tuple[ArchiveEntry, 
     return tuple(map(with_home_limits, entries))
 
 
+def originals(file: File, where: str, own: Iterable[ArchiveEntry]) -> tuple[ArchiveEntry, ...]:
+    """Return the originals themselves as an archive, if they are to be queried like one."""
+    if not file.live.timegates:
+        return ()
+    if any(entry.id == ORIGINAL.name for entry in own):
+        raise bad(where, "live.timegates", f"{ORIGINAL.name!r} is the id of another archive")
+    rate = Rate(1, 1.0)
+    entry = ArchiveEntry(
+        ORIGINAL.name,
+        "the original itself",
+        ORIGINAL,
+        use=True,
+        because="live.timegates in the configuration allows it.",
+        access="open",
+        limits=Limits(rate, rate, 1, "of each host: one request at a time, one a second"),
+        origin=where,
+    )
+    return (entry,)
+
+
 def store_folder(store: StoreSection, folder: Path) -> Path:
     """Return the folder of a store; a relative path is relative to that of the file."""
     if is_remote_path(store.path):
@@ -98,13 +119,15 @@ def memgator(path: Path | None) -> tuple[ArchiveEntry, ...]:
     if path is None:
         return ()
     try:
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
         read = from_lanl if is_xml(text) else from_memgator
         return tuple(map(with_home_limits, read(text, str(path))))
     except OSError as error:
         raise BadConfig(f"{path}: cannot be read: {error.strerror}") from error
     except RecursionError as error:
         raise BadConfig(f"{path}: too many nested brackets") from error
+    except UnicodeDecodeError as error:
+        raise BadConfig(f"{path}: is not UTF-8, from byte {error.start} on") from error
     except ValueError as error:
         raise BadConfig(str(error)) from error
 
@@ -183,6 +206,8 @@ def is_local(entry: ArchiveEntry) -> bool:
 
 def is_public(entry: ArchiveEntry) -> bool:
     """Whether *entry* is a public archive: one of its hosts is neither private nor internal."""
+    if entry.kind.asks_originals:
+        return True
     return not entry.kind.is_local and not all(
         _is_private(host) or _is_internal(host) for host in entry.hosts
     )

@@ -149,12 +149,20 @@ class ReconstructSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 
 class LiveSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Requests to the originals themselves, by `timegate keep --live` and stores.
+    """Requests to the originals themselves: by `timegate keep --live`, stores, and these keys.
 
     They go to public addresses at the ports 80 and 443 only, to a host one at a time and one a
-    second.
+    second, for each worker; for `enabled` and `timegates` up to four in a row.
     """
 
+    enabled: bool = False
+    """Whether `duri::URL`, with an empty timestamp, means the page as it is now: one HEAD (GET
+    where a server has none) asks whether the original answers. If it does, the client is
+    redirected to it; otherwise to the newest memento. The verdict says which one it is. By
+    default it is the newest memento, and the original is not requested."""
+    timegates: bool = False
+    """Whether originals are queried like an archive, under the id `original`: those that are
+    their own TimeGate, or link one (`rel="timegate"`), such as wikis."""
     hosts: list[str] = []
     """Hosts of your own network that may be requested although their addresses are private,
     with the port: `wiki.intranet.example:8080`."""

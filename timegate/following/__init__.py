@@ -22,6 +22,8 @@ class Change(NamedTuple):
     if either digest is not known."""
     noticed: float
     """The Unix time at which it was noticed."""
+    is_repeated: bool = False
+    """Whether a report of it had begun when a process was killed: this may be the second."""
 
 
 class ListVersion(NamedTuple):

@@ -44,12 +44,15 @@ CREATE TABLE IF NOT EXISTS change (
     digest TEXT, asserted INTEGER NOT NULL, changed INTEGER, noticed REAL NOT NULL,
     history INTEGER NOT NULL, reported INTEGER NOT NULL);
 CREATE INDEX IF NOT EXISTS change_of_page ON change (page, number);
-CREATE INDEX IF NOT EXISTS change_unreported ON change (number) WHERE reported = 0;
+DROP INDEX IF EXISTS change_unreported;
+CREATE INDEX IF NOT EXISTS change_to_report ON change (number) WHERE reported <= 0;
 """
 _COLUMNS: Final = (
     "c.number, p.url, c.stamp, c.uri, c.original, c.archive, c.status, c.mime, c.digest, "
-    "c.asserted, c.changed, c.noticed"
+    "c.asserted, c.changed, c.noticed, c.reported"
 )
+_BEGUN: Final = -1
+"""The value of ``reported`` while a change is being reported."""
 _SELECT: Final = f"SELECT {_COLUMNS} FROM change c JOIN page p ON p.id = c.page"  # noqa: S608 -- constants
 
 
@@ -77,7 +80,7 @@ class ChangeFile:
     ) -> None:
         """Follow at most *most_pages*; those requested longest ago are dropped.
 
-        With *reports*, changes are `unreported` until `mark_reported` is called.
+        With *reports*, changes are `unreported` until `end_report` is called.
         """
         self._path = path
         self._reports = reports
@@ -268,15 +271,22 @@ class ChangeFile:
         return [
             _change(row)
             for row in self._read(
-                f"{_SELECT} WHERE c.reported = 0 ORDER BY c.number LIMIT ?", most
+                f"{_SELECT} WHERE c.reported <= 0 ORDER BY c.number LIMIT ?", most
             )
         ]
 
-    def mark_reported(self, numbers: Sequence[int]) -> None:
-        """Note that changes were reported."""
+    def begin_report(self, number: int) -> None:
+        """Note that a change is being reported: if the process is killed, the next knows."""
+        self._mark(_BEGUN, number)
+
+    def end_report(self, number: int, *, reported: bool) -> None:
+        """Note that a report has ended."""
+        self._mark(int(reported), number)
+
+    def _mark(self, value: int, number: int) -> None:
         with self._transaction() as connection:
-            connection.executemany(
-                "UPDATE change SET reported = 1 WHERE number = ?", [(n,) for n in numbers]
+            connection.execute(
+                "UPDATE change SET reported = ? WHERE number = ?", (value, number)
             )
 
     def _read(self, query: str, *values: object) -> list[Row]:
@@ -393,7 +403,8 @@ def _without(hidden: Collection[str]) -> str:
 
 
 def _change(row: Row) -> Change:
-    number, page, *memento, asserted, changed, noticed = row
+    number, page, *memento, asserted, changed, noticed, reported = row
     stamp, uri, original, archive, status, mime, digest = memento
     found = Memento(stamp, uri, original, archive, status, mime, digest, bool(asserted))
-    return Change(number, page, found, None if changed is None else bool(changed), noticed)
+    differs = None if changed is None else bool(changed)
+    return Change(number, page, found, differs, noticed, reported == _BEGUN)

@@ -1,7 +1,8 @@
 """Reports changes: as lines, to a program, or to a webhook.
 
-A change is marked as reported after its report has ended well. If the process is killed between
-the two, the change is reported again, with the same id; none is lost.
+A change is marked as reported after its report has ended well; a process that is stopped ends
+the report first. Only if it is killed between the two, the change is reported again, with the
+same id and the note that it is repeated; none is lost.
 """
 
 import asyncio
@@ -31,6 +32,12 @@ class ChangeReport(Protocol):
     async def __call__(self, change: Change) -> None: ...
 
 
+def report_members(change: Change) -> dict[str, object]:
+    """Return *change* for a receiver of reports, which may have it already."""
+    repeated = {"repeated": True} if change.is_repeated else {}
+    return {**members(change), **repeated}
+
+
 def change_line(change: Change) -> str:
     """Return *change* as a line of words."""
     memento = change.memento
@@ -47,7 +54,8 @@ class LineReport:
 
     async def __call__(self, change: Change) -> None:
         """Write the line."""
-        self._write(json.dumps(members(change)) if self._as_json else change_line(change))
+        line = json.dumps(report_members(change)) if self._as_json else change_line(change)
+        self._write(line)
 
 
 class ProgramReport:
@@ -76,6 +84,7 @@ class ProgramReport:
             f"TIMEGATE_CHANGE_{name}": value for name, value in zip(names, values, strict=True)
         }
         environment["TIMEGATE_CHANGE_ID"] = entry_id(change)
+        environment["TIMEGATE_CHANGE_REPEATED"] = "yes" if change.is_repeated else "no"
         try:
             process = await asyncio.create_subprocess_exec(
                 *self._program,
@@ -89,7 +98,9 @@ class ProgramReport:
             async with asyncio.timeout(self._longest):
                 # A program that does not read its input is no failure.
                 with suppress(BrokenPipeError, ConnectionResetError):
-                    await process.communicate(json.dumps(members(change)).encode() + b"\n")
+                    await process.communicate(
+                        json.dumps(report_members(change)).encode() + b"\n"
+                    )
                 code = await process.wait()
         except TimeoutError:
             raise ReportFailed(f"it did not end within {self._longest:.0f} s") from None
@@ -110,7 +121,7 @@ class WebhookReport:
 
     async def __call__(self, change: Change) -> None:
         """Send the change."""
-        body = json.dumps(members(change)).encode()
+        body = json.dumps(report_members(change)).encode()
         try:
             await self._webhook.send(body, {"Idempotency-Key": f'"{entry_id(change)}"'})
         except WebhookFailed as error:

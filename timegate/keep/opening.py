@@ -87,7 +87,7 @@ def _resolving(
         query: Query, preferences: Preferences, answered: Callable[[str], None]
     ) -> Resolution:
         return await core.resolver.resolve(
-            query, preferences, replace(context, answered=answered)
+            query, preferences, context._replace(answered=answered)
         )
 
     environment = BatchEnvironment(

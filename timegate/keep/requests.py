@@ -1,7 +1,6 @@
 """Keeps references that clients send to a store, within limits of their own."""
 
 import asyncio
-from dataclasses import replace
 from typing import Final
 
 from timegate.batch.model import Item
@@ -37,7 +36,7 @@ def keep_requests(core: Core, writer: RevisionWriter, live: LivePages | None) ->
             writer,
             Preferences(verify="head"),
             KeepOptions(pages=wanted.pages),
-            replace(context, budget=Budget()),
+            context._replace(budget=Budget()),
             _WAITS,
             live=live if wanted.live else None,
             limits=_LIMITS,

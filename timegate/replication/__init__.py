@@ -25,6 +25,17 @@ class OfferedCapture(NamedTuple):
     """Whether the time is what a writer asserted, and no clock."""
 
 
+class Conflict(NamedTuple):
+    """A capture of the source whose instant holds other bytes in the store. Both stay."""
+
+    uri: str
+    """The capture of the source."""
+    here: str | None
+    """The digest of the revision in the store."""
+    there: str | None
+    """The digest of the capture of the source."""
+
+
 @dataclass(slots=True)
 class SyncReport:
     """What was done."""
@@ -37,7 +48,7 @@ class SyncReport:
     """Captures that the store held before."""
     unverified: int = 0
     """Captures written for which the source stated no digest."""
-    conflicts: list[str] = field(default_factory=list)
+    conflicts: list["Conflict"] = field(default_factory=list)
     """Captures whose instant holds other bytes here."""
     failures: dict[str, str] = field(default_factory=dict)
     """Captures and lists that could not be read, and why."""

@@ -362,7 +362,7 @@ async def test_any_other_match_takes_at_most_two_requests(serve: Serve, at: str 
 
 
 def test_there_is_an_adapter_for_every_remote_kind() -> None:
-    assert {kind.name for kind in ADAPTERS} == {"memento", "wayback", "cdx"}
+    assert {kind.name for kind in ADAPTERS} == {"memento", "wayback", "cdx", "original"}
 
 
 @pytest.mark.parametrize("kind", ARCHIVE_KINDS.values(), ids=str)

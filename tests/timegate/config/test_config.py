@@ -206,6 +206,14 @@ def test_a_memgator_list_replaces_the_known_archives(tmp_path: Path) -> None:
     assert config.private == {"web.archive.org", "a1"}
 
 
+def test_a_list_of_archives_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
+    listed = tmp_path / "archivelist.xml"
+    listed.write_bytes(b'<links><link id="a" longname="Archiv\xe9"/></links>')
+
+    with pytest.raises(BadConfig, match=r"archivelist\.xml: is not UTF-8, from byte 36 on"):
+        load_config(None, listed)
+
+
 def test_an_own_archive_takes_over_the_name_of_a_known_one(tmp_path: Path) -> None:
     text = """
         [[archive]]

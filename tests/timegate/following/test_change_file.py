@@ -124,7 +124,7 @@ def test_changes_are_unreported_until_they_are_marked(tmp_path: Path) -> None:
         file.note(claim(), [capture("20200101000000"), capture("20210101000000")], None, 3.0)
     with ChangeFile(tmp_path / "c", reports=True) as file:
         first, second = file.unreported()
-        file.mark_reported([first.number])
+        file.end_report(first.number, reported=True)
         assert file.unreported() == [second]
 
 
