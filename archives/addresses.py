@@ -19,7 +19,7 @@ is the key of a page, and is kept as it is.
 """  # noqa: E501 -- a table
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, NewType
 
@@ -109,6 +109,43 @@ class AddressPolicy:
 
     ours: tuple[OwnAddress, ...] = ()
     report: RefusalReport = lambda _archive, _refused, _times: None
+    archives: frozenset[str] = frozenset()
+    """Hosts of all archives that are queried by themselves, within their own rate limits: no
+    original and no TimeGate that an original links may be there. A host without port stands for
+    the default ports, and for its subdomains."""
+
+    def is_ours(self, url: str) -> bool:
+        """Whether *url* is an address of this server."""
+        server = server_of(url)
+        return server is not None and _is_ours(url, server, self.ours)
+
+    def has_archive(self, url: str) -> bool:
+        """Whether *url* is at a host of an archive, or below one."""
+        server = server_of(url)
+        if server is None:
+            return False
+        if not _is_default(server):
+            return f"{_bracketed(server.host)}:{server.port}" in self.archives
+        host = server.host
+        while host and host not in self.archives:
+            host = host.partition(".")[2]
+        return bool(host)
+
+    def knowing(self, entries: Iterable[ArchiveEntry]) -> "AddressPolicy":
+        """Return the policy for originals beside the archives *entries*."""
+        names: set[str] = set()
+        for entry in entries:
+            names.update(host.partition("/")[0].lower() for host in entry.hosts)
+            for server in _endpoints(entry):
+                port = "" if _is_default(server) else f":{server.port}"
+                names.add(f"{_bracketed(server.host) if port else server.host}{port}")
+        return replace(self, archives=frozenset(names))
+
+    def at(self, entry: ArchiveEntry, *urls: str) -> "ArchiveAddresses":
+        """Return the addresses of originals: only the servers of *urls*, with either scheme."""
+        servers = [server for url in urls if (server := server_of(url)) is not None]
+        hosts = tuple(dict.fromkeys(f"{_bracketed(host)}:{port}" for _, host, port in servers))
+        return self.of(replace(entry, timegate=urls[0], hosts=hosts))
 
     def of(self, entry: ArchiveEntry) -> "ArchiveAddresses":
         """Return the addresses of the archive *entry*."""
@@ -234,11 +271,16 @@ def server_of(url: str) -> ServerName | None:
     return ServerName(*origin)
 
 
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
 def written(server: ServerName) -> str:
     """Return *server* as the beginning of a URL, without a default port."""
     scheme, host, port = server
-    host = f"[{host}]" if ":" in host else host
-    return f"{scheme}://{host}" + ("" if port == DEFAULT_PORTS[scheme] else f":{port}")
+    return f"{scheme}://{_bracketed(host)}" + (
+        "" if port == DEFAULT_PORTS[scheme] else f":{port}"
+    )
 
 
 def _endpoints(entry: ArchiveEntry) -> Iterator[ServerName]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
 from archives.moment import Moment
@@ -65,16 +66,18 @@ class Hop(NamedTuple):
     """The time in its ``Memento-Datetime``; None without a plausible one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Closest:
-    """The answer of one archive to a query for the capture closest to a moment."""
+class Closest(NamedTuple):
+    """The answer of one archive to a query for the capture closest to a moment.
+
+    A tuple, as `Memento`: a frozen dataclass takes four times as long to make.
+    """
 
     memento: Memento
     via: Negotiation
     doubts: tuple[str, ...] = ()
     """Contradictions between header, link and digits of the URI-M (X-6); or why a client that
     follows the URI-M may get another capture."""
-    neighbours: Mapping[Relation, Memento] = field(default_factory=dict)
+    neighbours: Mapping[Relation, Memento] = MappingProxyType({})
     """Other captures that the archive names, by their relation to the one it chose."""
     evidence: Evidence = "promised"
     """``promised``: a redirect, a link or an index names the memento. ``delivered``: it was
@@ -110,6 +113,8 @@ class ArchiveKind:
     """Whether its CDX index answers every query, within the rate limit of the index."""
     folds_spellings: bool = False
     """Whether all spellings of a URL have one key; see `ArchiveEntry.folds_spellings`."""
+    asks_originals: bool = False
+    """Whether it stands for the originals themselves: each has a server of its own."""
 
     def __str__(self) -> str:
         return self.name

@@ -133,11 +133,21 @@ def nearest_candidate(closest: Closest, at: Moment | None) -> Memento:
     if at is None:
         return max(named, key=lambda memento: memento.stamp[:14])
     if len(at.digits) == 14 and at.fits_http_date:
-        second = second_of(at.digits)
-        # From a whole second there is one distance, not three.
-        return min(named, key=lambda memento: abs(second_of(memento.stamp) - second))
+        return _nearest_to_second(closest, at.digits)
     measure = remoteness(at)
     return min(named, key=lambda memento: measure(memento)[:3])
+
+
+def _nearest_to_second(closest: Closest, digits: str) -> Memento:
+    """Return the candidate nearest to a whole second, from which there is one distance."""
+    chosen = closest.memento
+    is_before = chosen.stamp[:14] <= digits
+    # A capture further off on the same side cannot be nearer than the one that was chosen.
+    rivals = [m for m in closest.neighbours.values() if (m.stamp > chosen.stamp) is is_before]
+    if not rivals:
+        return chosen
+    second = second_of(digits)
+    return min((chosen, *rivals), key=lambda memento: abs(second_of(memento.stamp) - second))
 
 
 def at_candidate(closest: Closest, memento: Memento) -> Closest:

@@ -6,7 +6,6 @@ checks each address. No body is read.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
@@ -17,13 +16,11 @@ from archives.evidence import (
     Statement,
     address_of,
     common_redirect,
-    links_of,
     plausible_stamp,
     same_key,
     same_page,
     weigh,
 )
-from archives.formats.linkformat import Link
 from archives.model import (
     ArchiveEntry,
     Closest,
@@ -86,12 +83,8 @@ class ObservedSelection:
         self._stated = entry.selection
         self._looked_back = 0
         self._looks_ahead = False
-
-    @property
-    def value(self) -> Selection:
+        self.value: Selection = entry.selection
         """How the archive selects, as far as known."""
-        learned = self._looked_back >= self._ENOUGH and not self._looks_ahead
-        return "nearest-before" if learned else self._stated
 
     def observe(
         self, chosen: Memento, linked: Iterable[Memento], requested: str | None
@@ -102,10 +95,14 @@ class ObservedSelection:
         if chosen.stamp[:14] > requested:
             # Also a TimeGate that looks back returns its first capture for an earlier time.
             self._looks_ahead = any(other.stamp < chosen.stamp for other in linked)
+            if self._looks_ahead:
+                self.value = self._stated
             return
         for other in linked:
-            if _is_nearer(other, chosen, requested):
+            if other.stamp[:14] > requested and _is_nearer(other, chosen, requested):
                 self._looked_back += 1
+                if self._looked_back >= self._ENOUGH:
+                    self.value = "nearest-before"
                 return
 
 
@@ -130,6 +127,8 @@ class Negotiator:
         self._clock = clock
         self._selection = ObservedSelection(entry)
         self._supports_head = True
+        self._latest = ""
+        """The last stamp that a capture could have when this was computed; time only passes."""
         self._may_misread_head = True
         """Whether GET is still to be tried once after an unusable answer to HEAD."""
 
@@ -140,22 +139,6 @@ class Negotiator:
 
     async def closest(self, fetch: Fetcher, question: Question) -> Closest | None:
         """Return the answer; None if the archive has no capture. Raises ArchiveError."""
-        found = await self._negotiated(fetch, question)
-        if found is not None:
-            self._check_addresses(found)
-        return found
-
-    def _check_addresses(self, found: Closest) -> None:
-        """Raise if an address in the answer is not the archive's, however it got there."""
-        usual = self._addresses.usual
-        for memento in (found.memento, *found.neighbours.values()):
-            if memento.uri.startswith(usual):
-                continue
-            address = self._addresses.accepted(memento.uri, "list")
-            if isinstance(address, RefusedAddress):
-                raise self._misbehaved(found.memento.uri, f"names a memento at {address.why}")
-
-    async def _negotiated(self, fetch: Fetcher, question: Question) -> Closest | None:
         url = question.url
         seen = {url}
         hops: list[Hop] = []
@@ -167,15 +150,27 @@ class Negotiator:
             hops.append(self._hop(answer))
             following = self._next_hop(answer, question)
             if following is None:
-                return self._conclude(answer, question, tuple(hops), names=names_mementos)
+                found = self._conclude(answer, question, tuple(hops), names=names_mementos)
+                return found and self._checked(found)
             if isinstance(following, Closest):
-                return following
+                return self._checked(following)
             if following in seen:
                 raise self._misbehaved(url, "redirects in a loop")
             seen.add(following)
             names_mementos = names_mementos or bool(self._named(answer, question))
             url = following
         raise self._misbehaved(url, f"more than {MOST_HOPS} redirects")
+
+    def _checked(self, found: Closest) -> Closest:
+        """Raise if an address in the answer is not the archive's, however it got there."""
+        usual = self._addresses.usual
+        for memento in (found.memento, *found.neighbours.values()):
+            if memento.uri.startswith(usual):
+                continue
+            address = self._addresses.accepted(memento.uri, "list")
+            if isinstance(address, RefusedAddress):
+                raise self._misbehaved(found.memento.uri, f"names a memento at {address.why}")
+        return found
 
     async def _request(
         self, fetch: Fetcher, url: str, question: Question, *, redirected: bool
@@ -210,24 +205,21 @@ class Negotiator:
         self, fetch: Fetcher, method: _Method, url: str, question: Question
     ) -> Statement | Closest:
         """Return what the reply states, or at once the answer if it is the common redirect."""
-        request = Request(method, url, "memento", question.headers)
-        async with fetch(request) as reply:
-            links = links_of(reply)
-            common = self._common_redirect(reply, links, question)
-            return common or Statement.of(reply, links).without_foreign_links(self._is_own)
+        async with fetch(Request(method, url, "memento", question.headers)) as reply:
+            common = self._common_redirect(reply, question)
+            return common or Statement.of(reply).without_foreign_links(self._is_own)
 
-    def _common_redirect(
-        self, reply: Reply, links: Sequence[Link], question: Question
-    ) -> Closest | None:
+    def _common_redirect(self, reply: Reply, question: Question) -> Closest | None:
         """Return the answer if the reply is the redirect that most TimeGates send."""
-        if reply.status not in REDIRECTS or "memento-datetime" in reply.headers:
+        headers = reply.headers
+        if reply.status not in REDIRECTS or "memento-datetime" in headers:
             return None
-        location = reply.headers.get("location", "")
-        if not location.startswith(self._addresses.usual) or downgrades(reply.url, location):
+        location, link = headers.get("location", ""), headers.get("link", "")
+        found = common_redirect(location, link, question.original, self._entry.id, self._latest)
+        # All its mementos are at one server: that of the location.
+        if found is None or not found.prefix.startswith(self._addresses.usual):
             return None
-        now = latest_stamp(self._clock)
-        found = common_redirect(reply, links, question.original, self._entry.id, now)
-        if found is None:
+        if downgrades(reply.url, location):
             return None
         self._selection.observe(found.memento, found.neighbours.values(), question.requested)
         return Closest(found.memento, question.via, (), found.neighbours)
@@ -270,7 +262,7 @@ class Negotiator:
             return None
         if not self._addresses.is_own(target, "link", after=statement.url):
             return None
-        dated = weigh(None, linked, target, None, latest_stamp(self._clock))
+        dated = weigh(None, linked, target, None, self._latest_stamp())
         if dated.doubts or dated.stamp is None:
             return None
         original = statement.original(target, question.original)
@@ -280,7 +272,7 @@ class Negotiator:
         return self._with_neighbours(chosen, statement, question)
 
     def _hop(self, statement: Statement) -> Hop:
-        now, date = latest_stamp(self._clock), statement.datetime
+        now, date = self._latest_stamp(), statement.datetime
         stamp = None if date is None else plausible_stamp(date, now)
         return Hop(statement.url, statement.status, stamp)
 
@@ -297,7 +289,7 @@ class Negotiator:
         evidence = "" if uri == question.url else uri
         # Only the address that was given the time can repeat it.
         requested = question.requested if statement.url == question.url else None
-        now = latest_stamp(self._clock)
+        now = self._latest_stamp()
         dated = weigh(statement.datetime, linked, evidence, requested, now)
         if dated.stamp is None:
             raise self._misbehaved(uri, "; ".join(dated.doubts))
@@ -319,7 +311,7 @@ class Negotiator:
         if "accept-datetime" in question.headers and statement.status in REDIRECTS:
             # A TimeGate that redirects without a target is no memento itself.
             delivered = delivered and uri != question.url
-        return replace(closest, evidence="delivered" if delivered else "promised", hops=hops)
+        return closest._replace(evidence="delivered" if delivered else "promised", hops=hops)
 
     def _address(self, statement: Statement, question: Question) -> tuple[str, tuple[str, ...]]:
         """Return the URI-M: Content-Location, or the link, or else the requested address."""
@@ -370,7 +362,7 @@ class Negotiator:
         Asked for 2020-02-01T02:03:57, the Internet Archive passed over the prev that it links,
         one second off, and redirected to a capture that it can replay.
         """
-        linked = statement.neighbours(chosen, latest_stamp(self._clock))
+        linked = statement.neighbours(chosen, self._latest_stamp())
         neighbours = {
             relation: memento
             for relation, memento in true_neighbours(chosen, linked).items()
@@ -422,7 +414,12 @@ class Negotiator:
         """Return the mementos of the page that a reply links."""
         original = statement.original(None, question.original)
         page = Memento("", statement.url, original, self._entry.id)
-        return statement.neighbours(page, latest_stamp(self._clock))
+        return statement.neighbours(page, self._latest_stamp())
+
+    def _latest_stamp(self) -> str:
+        """Return the last stamp that a capture can have now."""
+        self._latest = latest_stamp(self._clock)
+        return self._latest
 
     def _is_own(self, uri: str) -> bool:
         return self._addresses.accepts(uri, "link")
@@ -438,9 +435,7 @@ def _is_answer(statement: Statement) -> bool:
 
 
 def _is_nearer(other: Memento, chosen: Memento, requested: str) -> bool:
-    """Whether *other* is after the *requested* stamp, and nearer to it than *chosen*."""
-    if other.stamp[:14] <= requested:
-        return False
+    """Whether *other*, after the *requested* stamp, is nearer to it than *chosen*."""
     instant = second_of(requested)
     return second_of(other.stamp) - instant < instant - second_of(chosen.stamp)
 

@@ -156,12 +156,14 @@ class Adapter(Protocol):
     ) -> AsyncGenerator[Sequence[Memento], None]: ...
 
 
-@dataclass(frozen=True, slots=True)
 class AdapterSource:
     """A `Source`: an adapter with the fetcher for one request. Cheap to create."""
 
-    adapter: Adapter
-    fetch: Fetcher
+    __slots__ = ("adapter", "fetch")
+
+    def __init__(self, adapter: Adapter, fetch: Fetcher) -> None:
+        self.adapter = adapter
+        self.fetch = fetch
 
     @property
     def entry(self) -> ArchiveEntry:

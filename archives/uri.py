@@ -10,8 +10,6 @@ from ipaddress import AddressValueError, IPv6Address
 from typing import Final
 from urllib.parse import unquote
 
-import idna
-
 from archives.diagnostics import Diagnosis, Malformed
 from archives.regex_compat import compiled
 
@@ -196,6 +194,8 @@ def _fold_host(host: str, diagnosis: Diagnosis, offset: int) -> str:
         return _quoted(host, diagnosis, offset).lower()
     report = diagnosis.note if host.isascii() else diagnosis.repair
     report("iri", "a host outside ASCII is written in its ASCII form", offset)
+    import idna  # noqa: PLC0415 -- its tables are large, and few hosts need them
+
     try:
         return idna.encode(name, uts46=True).decode().lower()
     except idna.IDNAError as error:

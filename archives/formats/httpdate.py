@@ -12,6 +12,7 @@ from typing import Final
 
 from archives.diagnostics import Diagnosis, Malformed
 from archives.moment import MOST_DAYS, Moment
+from archives.regex_compat import compiled
 
 WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS: Final = {
@@ -27,27 +28,27 @@ _DATE: Final = re.compile(
     r" ([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9]) GMT"
 )
 # The same grammar in steps, to find the position of an error.
-_DIGIT: Final = (re.compile("[0-9]"), "a digit")
-_TENS: Final = (re.compile("[0-5]"), "00 to 59")
+_DIGIT: Final = (compiled("[0-9]"), "a digit")
+_TENS: Final = (compiled("[0-5]"), "00 to 59")
 _STEPS: Final = (
-    (re.compile("|".join(WEEKDAYS)), "the weekday (Mon, Tue, ...)"),
-    *((re.compile(char), "a comma and a blank") for char in ", "),
-    *(_DIGIT, _DIGIT, (re.compile(" "), "a blank")),
-    (re.compile("|".join(MONTHS)), "the month (Jan, Feb, ...)"),
+    (compiled("|".join(WEEKDAYS)), "the weekday (Mon, Tue, ...)"),
+    *((compiled(char), "a comma and a blank") for char in ", "),
+    *(_DIGIT, _DIGIT, (compiled(" "), "a blank")),
+    (compiled("|".join(MONTHS)), "the month (Jan, Feb, ...)"),
     *(
-        (re.compile(" "), "a blank"),
+        (compiled(" "), "a blank"),
         _DIGIT,
         _DIGIT,
         _DIGIT,
         _DIGIT,
-        (re.compile(" "), "a blank"),
+        (compiled(" "), "a blank"),
     ),
     *(
-        (re.compile("[0-2]"), "the hour, 00 to 23"),
-        (re.compile("(?<!2)[0-9]|[0-3]"), "00 to 23"),
+        (compiled("[0-2]"), "the hour, 00 to 23"),
+        (compiled("(?<!2)[0-9]|[0-3]"), "00 to 23"),
     ),
-    *((re.compile(":"), "a colon"), _TENS, _DIGIT, (re.compile(":"), "a colon"), _TENS, _DIGIT),
-    *((re.compile(char), "GMT") for char in " GMT"),
+    *((compiled(":"), "a colon"), _TENS, _DIGIT, (compiled(":"), "a colon"), _TENS, _DIGIT),
+    *((compiled(char), "GMT") for char in " GMT"),
 )
 _DAY_AT: Final = 5
 _YEAR_AT: Final = 12
@@ -105,7 +106,7 @@ def read_http_date(text: str, diagnosis: Diagnosis) -> Moment:
     return Moment(stamp)
 
 
-_INSTANT: Final = re.compile(
+_INSTANT: Final = compiled(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})"
     r"(?:\.([0-9]{1,9}))?[Zz]"
 )

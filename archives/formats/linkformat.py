@@ -55,6 +55,10 @@ _USUAL_LINK: Final = compiled(
     r"<([!#-;=?-~]++)>; rel=\"([ !#-\[\]-~]*+)\""
     r"(?:; (datetime|type)=\"([ !#-\[\]-~]*+)\")?(?:, |\Z)"
 )
+_USUAL_HEADER: Final = compiled(
+    r"(?:<[!#-;=?-~]++>; rel=\"[ !#-\[\]-~]*+\""
+    r"(?:; (?:datetime|type)=\"[ !#-\[\]-~]*+\")?+(?:, (?=<)|\Z))++"
+)
 _PLAIN_PARAMETER: Final = compiled(r"; ([a-z]++)=\"([^\"]*+)\"")
 _ESCAPE: Final = compiled(r"\\(.?)")
 _SCHEME: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+:")
@@ -170,24 +174,23 @@ def parse_header(value: str) -> list[Link]:
     return _usual_links(value) or _plain_links(value) or _all_links(value)
 
 
-def _usual_links(value: str) -> list[Link]:
-    """Return the links of *value* if all of them match `_USUAL_LINK`; otherwise nothing.
+def usual_links(value: str) -> list[tuple[str, str, str, str]]:
+    """Return the links of *value* as they are written, if all of them match `_USUAL_LINK`.
 
-    In less than two thirds of the time of `_plain_links`, which returns the same.
+    Otherwise nothing. Each is its target, its ``rel``, and the name and the value of its other
+    parameter, which are empty if it has none.
     """
-    links: list[Link] = []
-    size = -2
-    for target, rel, name, other in _USUAL_LINK.findall(value):
-        length = len(target) + len(rel) + 12
-        params = {"rel": rel}
-        if name:
-            length += len(name) + len(other) + 5
-            params[name] = other
-        if length >= LONGEST_ITEM:
-            return []
-        links.append(Link(target, relations(rel), params))
-        size += length
-    return links if size == len(value) else []
+    if len(value) >= LONGEST_ITEM or not _USUAL_HEADER.fullmatch(value):
+        return []
+    return _USUAL_LINK.findall(value)
+
+
+def _usual_links(value: str) -> list[Link]:
+    """Return `usual_links`, in less than two thirds of the time of `_plain_links`."""
+    return [
+        Link(target, relations(rel), {"rel": rel, name: other} if name else {"rel": rel})
+        for target, rel, name, other in usual_links(value)
+    ]
 
 
 def _plain_links(value: str) -> list[Link]:
@@ -219,6 +222,9 @@ def _all_links(value: str) -> list[Link]:
     return [link(target, params) for target, params in found]
 
 
+_AFTER_PATH: Final = compiled(r"[?#].*+", re.DOTALL)
+
+
 def resolved(target: str, base_url: str) -> str | None:
     """Return *target* as an absolute URL; None if it cannot be resolved.
 
@@ -233,9 +239,27 @@ def resolved(target: str, base_url: str) -> str | None:
     if _SCHEME.match(target):
         return target
     try:
-        return urljoin(base_url, target)
+        joined = urljoin(base_url, target)
     except ValueError:
         return None
+    return joined if target[:1] in ("", "?", "#") else _merged(base_url, target)
+
+
+def _merged(base_url: str, target: str) -> str:
+    """Return the address of a relative path (RFC 3986 5.2.3), with empty segments kept."""
+    _, origin = _origin(base_url)
+    path = _AFTER_PATH.sub("", base_url[len(origin) :])
+    relative = _AFTER_PATH.sub("", target)
+    segments = (path.rpartition("/")[0] + "/" + relative).split("/")[1:]
+    kept: list[str] = []
+    for segment in segments:
+        if segment == ".." and kept:
+            kept.pop()
+        if segment not in (".", ".."):
+            kept.append(segment)
+    if segments[-1] in (".", ".."):
+        kept.append("")
+    return f"{origin}/{'/'.join(kept)}{target[len(relative) :]}"
 
 
 def _as_triplets(lone: re.Match[str]) -> str:

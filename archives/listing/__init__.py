@@ -77,15 +77,18 @@ def list_captures(  # noqa: PLR0913 -- the archive, and what is wanted of it
     *,
     detailed: bool = False,
     wanted: WantedCaptures | None = None,
+    timemap: str | None = None,
 ) -> AsyncGenerator[Sequence[Memento], None]:
     """Yield every capture of *original* that *entry* lists, oldest first.
+
+    *timemap* is the address of its TimeMap, if the entry has no template for it.
 
     With *detailed*, from its CDX server rather than its TimeMap, if it has both and the CDX
     server lists any. A CDX server is queried for the captures *wanted*; a TimeMap has all.
     """
     page = original.partition("#")[0]
     query = ListQuery(entry, addresses, fetch, latest_stamp(clock), page)
-    listing = _Listing(query, wanted or ALL, detailed=detailed)
+    listing = _Listing(query, wanted or ALL, detailed=detailed, timemap=timemap)
     misbehaved = partial(query.misbehaved, query.original)
     return oldest_first(listing.batches(), listing.may_go_back, misbehaved, sorted_on_disk)
 
@@ -137,8 +140,16 @@ async def read_captures(  # noqa: PLR0913, PLR0917 -- what a query consists of
 class _Listing:
     """Reads the list of one archive, in as many documents as it has."""
 
-    def __init__(self, query: ListQuery, wanted: WantedCaptures, *, detailed: bool) -> None:
+    def __init__(
+        self,
+        query: ListQuery,
+        wanted: WantedCaptures,
+        *,
+        detailed: bool,
+        timemap: str | None = None,
+    ) -> None:
         self._query = query
+        self._linked_timemap = timemap
         self._wanted = wanted
         # A few rows of an index are less than a whole TimeMap.
         self._prefers_index = detailed or wanted.is_short
@@ -167,6 +178,8 @@ class _Listing:
 
     def _source(self) -> AsyncGenerator[CaptureColumns, None]:
         entry = self._query.entry
+        if self._linked_timemap is not None:
+            return self._timemaps(self._linked_timemap)
         timemap, cdx = _timemap(entry), _index(entry)
         if cdx is not None and (entry.kind.uses_index or timemap is None):
             return self._cdx(cdx)

@@ -11,12 +11,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlsplit
-
-import msgspec
 
 from archives.model import ArchiveEntry, Relocation
 from archives.registry.entry import (
@@ -30,9 +28,17 @@ from archives.registry.entry import (
     origin_of,
     read_entry,
 )
+from archives.registry.snapshot import (
+    SNAPSHOT,
+    digest_of,
+    entry_of_row,
+    read_snapshot,
+    write_snapshot,
+)
 
 __all__ = [
     "DEFAULT_LIMITS",
+    "KNOWN_FOLDER",
     "BadEntry",
     "Origin",
     "Registry",
@@ -41,12 +47,15 @@ __all__ = [
     "endpoints",
     "entry_from",
     "from_memgator",
+    "known_entries",
     "load_file",
     "load_known",
     "read_entry",
     "to_memgator",
+    "write_known",
 ]
 
+KNOWN_FOLDER: Final = Path(__file__).parents[1] / "known"
 Origin = tuple[str, str, int]
 _MOST_LABELS: Final = 127
 """RFC 1035 2.3.4: 255 octets. Longer names are not looked up, to bound the cost."""
@@ -174,20 +183,35 @@ def _suffixes(name: str) -> Iterator[str]:
 @cache
 def load_known() -> Registry:
     """Return the archives that ship with the package; they are read once."""
-    folder = files("archives") / "known"
-    names = sorted(each.name for each in folder.iterdir() if each.name.endswith(".toml"))
-    return Registry(
-        entry_of_file(
-            (folder / name).read_text("utf-8"),
-            f"archives/known/{name}",
-            name.removesuffix(".toml"),
-        )
-        for name in names
+    return Registry(entry for _, entry in known_entries(KNOWN_FOLDER))
+
+
+def known_entries(
+    folder: Path, *, use_snapshot: bool = True
+) -> Iterator[tuple[str, ArchiveEntry]]:
+    """Yield the digest and the entry of each file of *folder*, from its snapshot if it can."""
+    rows = read_snapshot(folder / SNAPSHOT) if use_snapshot else {}
+    for name in sorted(path.name for path in folder.glob("*.toml")):
+        text = (folder / name).read_bytes()
+        digest, origin = digest_of(name, text), f"archives/known/{name}"
+        row = rows.get(digest)
+        if row is not None:
+            yield digest, entry_of_row(row, origin)
+        else:
+            yield digest, entry_of_file(text.decode(), origin, name.removesuffix(".toml"))
+
+
+def write_known() -> None:
+    """Write the snapshot of the archives that ship with the package."""
+    write_snapshot(
+        KNOWN_FOLDER / SNAPSHOT, list(known_entries(KNOWN_FOLDER, use_snapshot=False))
     )
 
 
 def from_memgator(text: str, origin: str) -> tuple[ArchiveEntry, ...]:
     """Read ``archives.json``; errors name *origin*, the index of the archive and the key."""
+    import msgspec  # noqa: PLC0415 -- known archives are read without it
+
     try:
         listed: object = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -201,6 +225,8 @@ def from_memgator(text: str, origin: str) -> tuple[ArchiveEntry, ...]:
 
 def to_memgator(entries: Iterable[ArchiveEntry]) -> str:
     """Write ``archives.json``: the entries with a TimeGate and a TimeMap in link format."""
+    import msgspec  # noqa: PLC0415 -- known archives are read without it
+
     rows = [
         {
             "id": entry.id,

@@ -4,15 +4,12 @@ The same rules apply to the files in `archives/known` and to an operator's own a
 defaults of optional keys are here.
 """
 
-import tomllib
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Final, Literal, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
-
-import msgspec
 
 from archives.diagnostics import Malformed
 from archives.kinds import KINDS
@@ -82,6 +79,8 @@ def canary_from(table: Mapping[str, object], origin: str, key: str) -> Canary:
     """Read a canary; *key* is its key in the configuration."""
     for unknown, allowed in _unknown_keys(table, Canary, f"{key}."):
         raise BadEntry(origin, unknown, f"unknown key; allowed: {', '.join(allowed)}")
+    import msgspec  # noqa: PLC0415 -- known archives are read without it
+
     try:
         canary = msgspec.convert(table, Canary)
     except msgspec.ValidationError as error:
@@ -103,6 +102,8 @@ def endpoints(entry: ArchiveEntry) -> Iterator[tuple[str, str]]:
 
 
 def _parsed(text: str, origin: str) -> dict[str, object]:
+    import tomllib  # noqa: PLC0415 -- known archives are read from a snapshot
+
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -132,6 +133,8 @@ def _kind(name: object, origin: str) -> ArchiveKind:
 
 
 def _converted(table: Mapping[str, object], origin: str) -> ArchiveEntry:
+    import msgspec  # noqa: PLC0415 -- known archives are read without it
+
     for key, allowed in _unknown_keys(table, ArchiveEntry, ""):
         raise BadEntry(origin, key, f"unknown key; allowed: {', '.join(allowed)}")
     try:

@@ -13,6 +13,7 @@ from archives.registry.entry import BadEntry, entry_from
 
 MOST_CHARACTERS: Final = 2 * 1024**2
 MOST_ELEMENTS: Final = 20_000
+LONGEST_VALUE: Final = 2_000
 _DEEPEST: Final = 20
 _KINDS: Final = ("timegate", "timemap")
 
@@ -47,7 +48,8 @@ class _Reader:
         self._elements = 0
         self._link: Mapping[str, str] = {}
         self._services: dict[str, str] = {}
-        self.parser = expat.ParserCreate()
+        # The text is decoded already, whatever encoding its declaration names.
+        self.parser = expat.ParserCreate("utf-8")
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.StartDoctypeDeclHandler = self._refuse_doctype
@@ -63,6 +65,8 @@ class _Reader:
         self._open.append(name)
         if self._elements > MOST_ELEMENTS or len(self._open) > _DEEPEST:
             raise self._bad("has too many elements")
+        if any(len(value) > LONGEST_VALUE for value in attributes.values()):
+            raise self._bad(f"has a value longer than {LONGEST_VALUE} characters")
         if name == "link":
             self._link, self._services = attributes, {}
         elif name in _KINDS and "uri" in attributes:

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from archives.adapters import source_for
 from archives.errors import ArchiveError
-from archives.evidence import ProvedRedirect, common_redirect, links_of
+from archives.evidence import ProvedRedirect, common_redirect
 from archives.formats.httpdate import http_date
 from archives.model import Closest, Memento
 from archives.moment import Moment
 from archives.nearest import true_neighbours
-from tests.fakes import Canned, FakeFetcher, FakeReply, an_entry, clock
+from tests.fakes import Canned, FakeFetcher, an_entry, clock
 
 BASE = "http://archive.example/web"
 URL = "http://example.org/a"
@@ -85,8 +85,7 @@ def _with_undated_link(redirect: dict[str, str]) -> dict[str, str]:
 
 
 def read(redirect: dict[str, str]) -> ProvedRedirect | None:
-    reply = FakeReply(TIMEGATE, 302, redirect, (), None)
-    return common_redirect(reply, links_of(reply), URL, "mine", NOW)
+    return common_redirect(redirect["location"], redirect["link"], URL, "mine", NOW)
 
 
 async def negotiated(redirect: dict[str, str], at: Moment | None) -> Closest | str | None:
@@ -137,4 +136,4 @@ def test_the_common_redirect_links_the_memento_and_its_neighbours() -> None:
 
     found = read({"location": chosen.uri, "link": ", ".join(links)})
 
-    assert found == ProvedRedirect(chosen, {"first": first, "prev": first})
+    assert found == ProvedRedirect(chosen, {"first": first, "prev": first}, f"{BASE}/")

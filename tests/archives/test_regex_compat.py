@@ -46,3 +46,24 @@ def test_the_atomic_form_matches_as_the_possessive_one(text: str) -> None:
     assert possessive is not None
     assert plain is not None
     assert plain[0] == possessive[0]
+
+
+def test_an_expression_is_compiled_when_it_is_used_first() -> None:
+    expression = compiled("(a++)(b)?+", re.IGNORECASE)
+    assert "match" not in vars(expression)
+
+    assert expression.fullmatch("AAB")
+    assert expression.groups == 2
+    assert expression.flags & re.IGNORECASE
+    assert expression.sub("c", "xaabx") == "xcx"
+    assert "match" in vars(expression)
+
+
+def test_a_wrong_expression_is_an_error_on_its_first_use() -> None:
+    with pytest.raises(re.error):
+        compiled("(").match("")
+
+
+def test_an_expression_has_no_other_attributes_than_compiled_ones() -> None:
+    with pytest.raises(AttributeError):
+        _ = compiled("a").nothing  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ import sys
 from importlib import import_module
 
 BENCHES = (
-    *("identifiers", "linkformat", "upstream", "timegate", "requests", "timemap"),
+    *("start", "identifiers", "linkformat", "upstream", "timegate", "requests", "timemap"),
     *("lists", "cache", "warc", "index", "replay", "batch", "batch_simulation", "store"),
 )
 # These take options.

@@ -39,7 +39,9 @@ ARCHIVES = 10
 PAGES = 400
 KNOWN = 2_000
 COLD = 300
-ROUNDS = 3
+ROUNDS = 5
+MOST_WARMING = 5
+"""Passes over all pages; on a busy machine, some archives answer too late in the first."""
 STORES = ("memory", "sqlite", "redis")
 
 Request = tuple[str, str]
@@ -51,7 +53,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--sqlite", type=int, help="pages in a file")
     options.add_argument("--rounds", type=int, default=ROUNDS)
-    given = options.parse_args(arguments)
+    given = options.parse_known_args(arguments)[0]
     capacity()
     if given.sqlite:
         asyncio.run(large_file(given.sqlite))
@@ -64,48 +66,65 @@ def costs(rounds: int) -> None:
     chance = random.Random(1)
     known: dict[str, list[float]] = {name: [] for name in ("bare", *STORES)}
     cold: dict[str, list[float]] = {name: [] for name in STORES}
-    asked = 0
+    asked = dict.fromkeys(STORES, 0)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        redis = stack.enter_context(redis_server(folder / "r"))
         upstream = stack.enter_context(archives(ARCHIVES))
         floor = stack.enter_context(bare())
-        urls = {
-            "memory": "memory:",
-            "sqlite": f"sqlite:{folder / 'cache.db'}",
-            "redis": redis.url,
-        }
-        servers = {
-            name: stack.enter_context(timegate(upstream, folder, urls[name])) for name in STORES
-        }
-        before = _warm(servers, upstream)
+        servers = stack.enter_context(all_stores(upstream, folder))
+        for name, server in servers.items():
+            _warm(name, server, upstream)
         for _ in range(rounds):
             known["bare"].append(asyncio.run(load(floor, known_pages(chance, KNOWN), 16)))
             for name, server in servers.items():
+                before = sum(request_counts(upstream))
                 requests = known_pages(chance, KNOWN)
                 known[name].append(asyncio.run(load(server, requests, 16)))
-        asked = sum(request_counts(upstream)) - before
+                asked[name] += sum(request_counts(upstream)) - before
         for number in range(rounds):
             for name, server in servers.items():
                 cold[name].append(asyncio.run(load(server, new_pages(number, COLD), 64)))
+    print_costs(known, cold, asked)
+
+
+@contextmanager
+def all_stores(upstream: int, folder: Path) -> Iterator[dict[str, Server]]:
+    """Run one server over each kind of store."""
+    with ExitStack() as stack:
+        redis = stack.enter_context(redis_server(folder / "r"))
+        urls = ("memory:", f"sqlite:{folder / 'cache.db'}", redis.url)
+        yield {
+            name: stack.enter_context(timegate(upstream, folder, url))
+            for name, url in zip(STORES, urls, strict=True)
+        }
+
+
+def print_costs(
+    known: dict[str, list[float]], cold: dict[str, list[float]], asked: dict[str, int]
+) -> None:
     header("a known page at a new time, 16 at once", "of bare")
     for name, spent in known.items():
         row(name, spent, known["bare"], inverse=True)
-    print(f"requests to archives for {rounds * KNOWN * len(STORES)} of these: {asked}")
-    header("the same, beside memory", "of memory")
+    counts = ", ".join(f"{name} {count}" for name, count in asked.items())
+    print(f"requests to archives for {len(known['bare']) * KNOWN:,} of these: {counts}")
+    print("goals: at least 0.35 of bare from memory, and no requests to archives")
+    header("the same, beside memory (goal 2)", "of memory")
     for name in STORES:
         row(name, known[name], known["memory"])
-    header("cold, 10 archives, 64 at once", "of memory")
+    header("cold, 10 archives, 64 at once (goal 1.5)", "of memory")
     for name in STORES:
         row(name, cold[name], cold["memory"])
 
 
-def _warm(servers: dict[str, Server], upstream: int) -> int:
-    """Ask for every page once, each server; return the number of requests that took."""
-    for server in servers.values():
-        asyncio.run(load(server, known_pages(random.Random(2), PAGES), 16))
-    time.sleep(1)
-    return sum(request_counts(upstream))
+def _warm(name: str, server: Server, upstream: int) -> None:
+    """Ask for every page until all archives have answered about all of them."""
+    for number in range(MOST_WARMING):
+        before = sum(request_counts(upstream))
+        asyncio.run(load(server, known_pages(random.Random(number), PAGES), 16))
+        time.sleep(1)
+        if sum(request_counts(upstream)) == before:
+            return
+    print(f"{name}: some page is not known after {MOST_WARMING} passes", file=sys.stderr)
 
 
 def header(title: str, ratio: str) -> None:

@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--captures", type=int, default=LARGE)
     parser.add_argument("--query", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args(arguments)
+    options = parser.parse_known_args(arguments)[0]
     if options.query:
         print(json.dumps(asyncio.run(query(options.query, options.captures))))
         return

@@ -1,10 +1,11 @@
 """A local collection compared with pywb, on one core each: raw replay and TimeGate.
 
-    python -m tests.bench replay [--gunicorn "COMMAND"]
+    python -m tests.bench replay [--gunicorn "COMMAND"] [--rounds 5]
 
 COMMAND starts gunicorn in pywb's environment (.venv-pywb/bin/gunicorn if it is there), with one
 gevent worker. Both serve the same files and get the same requests over 16 connections; no
-request to the TimeGate is repeated, so that no answer comes from a cache.
+request to the TimeGate is repeated in a round, so no answer comes from a cache. Both servers
+run all the time, and are measured in turn.
 """
 
 import argparse
@@ -13,10 +14,11 @@ import os
 import random
 import shlex
 import shutil
+import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -29,6 +31,7 @@ from tests.end_to_end.collecting import running_collection
 from tests.end_to_end.pywb import CONFIGURATIONS, ENVIRONMENT
 
 AT_ONCE = 16
+ROUNDS = 5
 PAGE = "http://example.com/page"
 OFTEN = "http://example.com/often"
 FIRST = datetime(2010, 1, 1, tzinfo=UTC)
@@ -37,6 +40,10 @@ DISTINCT = 5_000
 STAMP = "20200220202020"
 _CORES = os.sched_getaffinity(0)
 _TICK = os.sysconf("SC_CLK_TCK")
+
+
+Sent = tuple[str, str]
+"""The rest of a target, and a header field."""
 
 
 class Server(NamedTuple):
@@ -60,44 +67,60 @@ class Cost(NamedTuple):
     """Seconds for 1,000 requests."""
 
 
+class Case(NamedTuple):
+    """One kind of request, and how many of them are sent to each server in a round."""
+
+    name: str
+    requests: Callable[[int, int], list[Sent]]
+    """Takes their number and the number of the round."""
+    ours: int
+    theirs: int
+    goal: float
+    """How many times our CPU time pywb should take."""
+
+
 def main(arguments: Sequence[str] = ()) -> None:
-    """Print every figure, and its ratio to that of pywb."""
+    """Print every figure, and its ratio to that of pywb, over interleaved rounds."""
     options = argparse.ArgumentParser()
     options.add_argument(
         "--gunicorn", help="command that starts gunicorn in pywb's environment"
     )
-    gunicorn = _gunicorn(options.parse_known_args(arguments)[0].gunicorn)
-    with tempfile.TemporaryDirectory() as name:
+    options.add_argument("--rounds", type=int, default=ROUNDS)
+    given = options.parse_known_args(arguments)[0]
+    gunicorn = _gunicorn(given.gunicorn)
+    mine: dict[str, list[Cost]] = {case.name: [] for case in CASES}
+    theirs: dict[str, list[Cost]] = {case.name: [] for case in CASES}
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         write(folder / "warcs")
-        with ours(folder / "warcs") as server:
-            replayed = measure(server, raws(6_000))
-            read = measure(server, raws(6_000, "Cache-Control: no-cache\r\n"))
-            negotiated = measure(server, timegates(20_000))
-            distinct = measure(server, pages(DISTINCT))
-        if gunicorn is None:
-            print("pywb is not measured: no gunicorn in .venv-pywb, and none given")
-            theirs = None
-        else:
-            with pywb(folder, gunicorn) as server:
-                theirs = (
-                    measure(server, raws(1_000)),
-                    measure(server, timegates(150)),
-                    measure(server, pages(DISTINCT)),
-                )
+        server = stack.enter_context(ours(folder / "warcs"))
+        other = None if gunicorn is None else stack.enter_context(pywb(folder, gunicorn))
+        for number in range(given.rounds):
+            for case in CASES:
+                mine[case.name].append(measure(server, case.requests(case.ours, number)))
+                if other is not None:
+                    requests = case.requests(case.theirs, number)
+                    theirs[case.name].append(measure(other, requests))
+    if gunicorn is None:
+        print("pywb is not measured: no gunicorn in .venv-pywb, and none given")
     print(f"{'on one core, 16 connections':<34}{'requests/s':>12}{'CPU s / 1,000':>15}")
-    print_cost("one page repeatedly", replayed, theirs and theirs[0])
-    print_cost("the same, without the cache", read, theirs and theirs[0])
-    print_cost(f"{DISTINCT:,} distinct records", distinct, theirs and theirs[2])
-    print_cost(f"TimeGate over {CAPTURES:,} captures", negotiated, theirs and theirs[1])
+    for case in CASES:
+        print_cost(case, mine[case.name], theirs[case.name])
 
 
-def print_cost(name: str, mine: Cost, theirs: Cost | None) -> None:
-    print(f"{name + ', ours':<34}{mine.rate:>12,.0f}{mine.cpu:>15.2f}")
-    if theirs is not None:
-        print(f"{name + ', pywb':<34}{theirs.rate:>12,.0f}{theirs.cpu:>15.2f}")
-        times = (mine.rate / theirs.rate, theirs.cpu / mine.cpu)
-        print("{:<34}{:>11.1f}x{:>14.1f}x".format("", *times))
+def print_cost(case: Case, mine: list[Cost], theirs: list[Cost]) -> None:
+    for name, costs in (("ours", mine), ("pywb", theirs)):
+        if costs:
+            rate, cpu = (statistics.median(each) for each in zip(*costs, strict=True))
+            spent = [cost.cpu for cost in costs]
+            spread = f"({min(spent):.3f} to {max(spent):.3f})"
+            print(f"{f'{case.name}, {name}':<34}{rate:>12,.0f}{cpu:>15.3f} {spread}")
+    if theirs:
+        times = [other.cpu / own.cpu for own, other in zip(mine, theirs, strict=True)]
+        print(
+            f"{'':<34}pywb takes {statistics.median(times):.1f} times our CPU"
+            f" ({min(times):.1f} to {max(times):.1f}); goal {case.goal:g}"
+        )
 
 
 def write(folder: Path) -> None:
@@ -115,22 +138,36 @@ def write(folder: Path) -> None:
     (folder / "bench.warc.gz").write_bytes(warcs.gzipped(*records))
 
 
-def pages(count: int) -> list[tuple[str, str]]:
-    return [(f"{STAMP}id_/{PAGE}/{number}", "") for number in range(count)]
+def pages(count: int, number: int) -> list[Sent]:
+    """Return requests for pages that no other round requests."""
+    places = range(number * count, (number + 1) * count)
+    return [(f"{STAMP}id_/{PAGE}/{place % DISTINCT}", "") for place in places]
 
 
-def raws(count: int, header: str = "") -> list[tuple[str, str]]:
-    return [(f"{STAMP}id_/{PAGE}", header)] * count
+def raws(count: int, number: int) -> list[Sent]:  # noqa: ARG001 -- each round is the same
+    return [(f"{STAMP}id_/{PAGE}", "")] * count
 
 
-def timegates(count: int) -> list[tuple[str, str]]:
-    chance = random.Random(5)
+def uncached_raws(count: int, number: int) -> list[Sent]:  # noqa: ARG001
+    return [(f"{STAMP}id_/{PAGE}", "Cache-Control: no-cache\r\n")] * count
+
+
+def timegates(count: int, number: int) -> list[Sent]:
+    chance = random.Random(number)
     spans = chance.sample(range(CAPTURES * 3 * 86_400), count)
     dates = (format_datetime(FIRST + timedelta(seconds=span), usegmt=True) for span in spans)
     return [(OFTEN, f"Accept-Datetime: {date}\r\n") for date in dates]
 
 
-def measure(server: Server, requests: list[tuple[str, str]]) -> Cost:
+CASES = (
+    Case("one page repeatedly", raws, 6_000, 1_000, 50),
+    Case("the same, without the cache", uncached_raws, 3_000, 1_000, 6),
+    Case(f"{DISTINCT:,} distinct records", pages, 1_000, 1_000, 10),
+    Case(f"TimeGate over {CAPTURES:,} captures", timegates, 4_000, 150, 100),
+)
+
+
+def measure(server: Server, requests: list[Sent]) -> Cost:
     """Send *requests* after a warm-up, and return their cost."""
     asyncio.run(_load(server, requests[:100]))
     before, began = server.cpu(), time.perf_counter()
@@ -140,7 +177,7 @@ def measure(server: Server, requests: list[tuple[str, str]]) -> Cost:
     return Cost(count / seconds, (server.cpu() - before) * 1_000 / count)
 
 
-async def _load(server: Server, requests: list[tuple[str, str]]) -> None:
+async def _load(server: Server, requests: list[Sent]) -> None:
     waiting = iter(requests)
     codes = set[bytes]()
 

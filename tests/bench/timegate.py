@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--memgator", help="executable of MemGator, to be measured too")
     options.add_argument("--quick", action="store_true", help="one line of cold requests")
-    given = options.parse_args(arguments)
+    given = options.parse_known_args(arguments)[0]
     if given.quick:
         cold(given.memgator, _COLD[1:2])
         return

@@ -1,8 +1,13 @@
-"""Helpers for asyncio: fair starts in the event loop, and ending tasks."""
+"""Helpers for asyncio: fair starts in the event loop, slow work beside it, ending tasks."""
 
 import asyncio
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from typing import Final, TypeVar
+
+R = TypeVar("R")
+_LONGEST_WAIT: Final = 10.0
+"""Seconds for which slow work waits for its turn."""
 
 
 class FairTurns:
@@ -48,6 +53,35 @@ class FairTurns:
         self._turning = self._left < self._per_turn
         if self._turning:
             loop.call_soon(self._turn, loop)
+
+
+class SlowWork:
+    """Runs work of some hundred milliseconds in a thread, one piece at a time, in order.
+
+    In the event loop nothing else would be served meanwhile: the text of one client could stop
+    the answers to all others. The work must be bounded, because a thread cannot be ended.
+    """
+
+    def __init__(self, wait: float = _LONGEST_WAIT) -> None:
+        self._wait = wait
+        self._turn = asyncio.Semaphore(1)
+
+    async def run(self, work: Callable[[], R]) -> R:
+        """Return the result of *work*. Raises TimeoutError if others take too long before it.
+
+        Work that was cancelled keeps its turn until its thread has ended.
+        """
+        async with asyncio.timeout(self._wait):
+            await self._turn.acquire()
+        running = asyncio.get_running_loop().run_in_executor(None, work)
+        running.add_done_callback(self._ended)
+        return await asyncio.shield(running)
+
+    def _ended(self, running: "asyncio.Future[R]") -> None:
+        self._turn.release()
+        if not running.cancelled():
+            # The result of cancelled work is not awaited, and its exception is not reported.
+            running.exception()
 
 
 async def end(tasks: "Collection[asyncio.Task[object]]") -> None:

@@ -194,12 +194,21 @@ class NoReplicas:
 class _Asked:
     """A question in progress."""
 
-    __slots__ = ("clock", "ends", "is_overdue", "question", "queue_time", "searches", "task")
+    __slots__ = (
+        *("clock", "ends", "is_overdue", "key", "question", "queue_time", "searches", "task"),
+    )
 
     task: "asyncio.Task[Attempt]"
 
-    def __init__(self, question: Question, clock: Callable[[], float], patience: float) -> None:
+    def __init__(
+        self,
+        question: Question,
+        key: tuple[str, ...],
+        clock: Callable[[], float],
+        patience: float,
+    ) -> None:
         self.question = question
+        self.key = key
         self.clock = clock
         """Returns the time of the event loop."""
         self.ends = clock() + patience
@@ -243,7 +252,7 @@ class Coalescer:
         self._held: OrderedDict[tuple[str, str], None] = OrderedDict()
         """Archives and URLs of which a memento was found, the latest last."""
         self._starts = FairTurns(_STARTS_PER_TURN)
-        self._in_progress: dict[Question, asyncio.Task[Attempt]] = {}
+        self._in_progress: dict[tuple[str, ...], asyncio.Task[Attempt]] = {}
         self._asked: dict[asyncio.Task[Attempt], _Asked] = {}
         """Questions in progress, the oldest first: all are given up after the same time."""
         self._timer: asyncio.TimerHandle | None = None
@@ -280,15 +289,17 @@ class Coalescer:
         *at_replay_address*, the memento itself is requested first, where that is possible: one
         request finds and verifies it.
         """
-        question = (archive, original, at, direction)
-        task = self._in_progress.get(question)
+        # The digits, and not the time itself, whose hash is computed by a function.
+        key = (archive, original, "" if at is None else at.digits, direction)
+        task = self._in_progress.get(key)
         if task is None:
             loop = asyncio.get_running_loop()
-            asked = _Asked(question, loop.time, self._patience)
+            question = (archive, original, at, direction)
+            asked = _Asked(question, key, loop.time, self._patience)
             direct = self._replay_address if at_replay_address else None
             task = loop.create_task(self._answer(asked, context, variant, direct))
             asked.task = task
-            self._in_progress[question] = task
+            self._in_progress[key] = task
             self._asked[task] = asked
             if self._timer is None:
                 self._timer = loop.call_at(asked.ends, self._give_up_overdue)
@@ -330,7 +341,7 @@ class Coalescer:
     def _done(self, asked: _Asked) -> None:
         # A question that was abandoned is done already, and may have been asked again.
         if self._asked.pop(asked.task, None) is not None:
-            del self._in_progress[asked.question]
+            del self._in_progress[asked.key]
 
     async def _answer(
         self,

@@ -9,8 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from archives.errors import Queued, Resting
 from archives.model import ArchiveEntry
@@ -33,14 +32,27 @@ question, a Redis that answered in 15 ms cost every request 101 ms.
 measured."""
 
 
+REQUESTS_PER_CHARGE: Final = 4
+"""Requests for the bytes of copies that cost a client as much as one cold query, which queries
+some ten archives. `verify=content` costs three of the ten that a client may have at once."""
+
+
 class Budget:
     """Upstream requests and octets that are left."""
 
-    __slots__ = ("octets", "requests")
+    __slots__ = ("_paid", "_quota", "octets", "requests")
 
-    def __init__(self, requests: int = MOST_REQUESTS, octets: int = MOST_OCTETS) -> None:
+    def __init__(
+        self,
+        requests: int = MOST_REQUESTS,
+        octets: int = MOST_OCTETS,
+        quota: "Quota | None" = None,
+    ) -> None:
+        """*quota*: that of the client, to which `draw_paid` charges requests for copies."""
         self.requests = requests
         self.octets = octets
+        self._quota = quota
+        self._paid = 0
 
     def draw(self, archive: str, url: str) -> None:
         """Take one request from the budget. Raises Resting where none is left."""
@@ -48,6 +60,24 @@ class Budget:
         if self.requests < 0:
             why = "the budget of upstream requests for this answer is used up"
             raise Resting(archive, url, why, 1.0)
+
+    async def draw_paid(self, archive: str, url: str) -> None:
+        """Take a request, and charge it to the quota. Raises Resting where none is left."""
+        self.draw(archive, url)
+        if self._quota is None:
+            return
+        if self._paid:
+            self._paid -= 1
+            return
+        charge = await self._quota.charge(f"copy {url}")
+        if not charge.granted:
+            self.requests += 1
+            raise Resting(archive, url, USED_UP, 1.0)
+        charge.use()
+        self._paid += REQUESTS_PER_CHARGE - 1
+
+
+USED_UP: Final = "was not asked: the quota of this client is used up"
 
 
 class TimeBudget:
@@ -317,8 +347,7 @@ class BodySlots:
             slots.release()
 
 
-@dataclass(frozen=True, slots=True)
-class RequestContext:
+class RequestContext(NamedTuple):
     """The limits and rights of one request."""
 
     hidden: frozenset[str] = frozenset()

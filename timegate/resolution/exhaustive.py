@@ -11,12 +11,14 @@ from typing import Final
 
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import (
+    AsksOriginals,
     Attempt,
     Preferences,
     Query,
     Resolution,
     Resolves,
     Router,
+    live_resolution,
 )
 from timegate.resolution.selection import Selections
 
@@ -35,11 +37,13 @@ class ExhaustiveResolver:
         route: Router,
         patience: float = PATIENCE,
         selections: Selections | None = None,
+        originals: AsksOriginals | None = None,
     ) -> None:
         self._resolver = resolver
         self._route = route
         self._patience = patience
         self._selections = selections or Selections()
+        self._originals = originals
 
     def archives(
         self, query: Query, preferences: Preferences, context: RequestContext
@@ -50,7 +54,21 @@ class ExhaustiveResolver:
     async def resolve(
         self, query: Query, preferences: Preferences, context: RequestContext
     ) -> Resolution:
-        """Return the answers of all archives, as far as time allows."""
+        """Return the answers of all archives, as far as time allows.
+
+        For an empty date, the original is the answer where it answers.
+        """
+        if self._originals is None or not (preferences.live and query.is_undated):
+            return await self._resolved(query, preferences, context)
+        live = await self._originals(query, preferences, context)
+        found = live_resolution(query, preferences, live)
+        if found is None:
+            found = replace(await self._resolved(query, preferences, context), live=live)
+        return found
+
+    async def _resolved(
+        self, query: Query, preferences: Preferences, context: RequestContext
+    ) -> Resolution:
         plan = self._route(query, preferences, context)
         order = plan.order
         now = asyncio.get_running_loop().time
@@ -61,7 +79,9 @@ class ExhaustiveResolver:
         attempts: list[Attempt] = []
         left = frozenset(order)
         while left and (seconds := until - now()) > 0:
-            remaining = replace(preferences, archives=left, wait=seconds, verify="none")
+            remaining = replace(
+                preferences, archives=left, wait=seconds, verify="none", live=False
+            )
             found = await self._resolver.resolve(query, remaining, context)
             if not found.attempts:
                 # Without any: the archives that are left are not acceptable (S-8).
@@ -84,4 +104,5 @@ class ExhaustiveResolver:
             unanswered,
             checks=tuple(selection.checks),
             named_skip=plan.named_skip,
+            refused=plan.refused,
         )

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 
 from archives.errors import ArchiveError
@@ -38,6 +39,7 @@ Cause = Literal[
     "domain",
     "budget",
     "only-cached",
+    "refused",
 ]
 """Why an archive is not queried."""
 
@@ -81,6 +83,11 @@ class Query:
     quote: TextQuote | None = None
     """What the fragment of the URL quotes (``#:~:text=``)."""
 
+    @property
+    def is_undated(self) -> bool:
+        """Whether it is a dated URI with an empty date, which means now (D-7)."""
+        return self.identifier is not None and self.identifier.startswith(("duri::", "tdb::"))
+
     def dated(self, at: Moment | None) -> "Query":
         """Return the query at a time that neither its identifier nor its link states."""
         return replace(self, at=at, identifier=None, link=None)
@@ -110,12 +117,14 @@ class Preferences:
     """Equivalent URLs, tried in order if the URL of the reference gives nothing acceptable."""
     quote: TextQuote | None = None
     """A quotation to look for in the memento; it counts more than that of the query."""
+    live: bool = False
+    """Whether the original itself may be the answer to an empty date, where the operator allows
+    that."""
     no_cache: bool = False
     only_if_cached: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CachedAnswer:
+class CachedAnswer(NamedTuple):
     """An earlier answer of an archive. An outcome of None means that it holds nothing."""
 
     outcome: Closest | None
@@ -125,8 +134,7 @@ class CachedAnswer:
     """Seconds since the archive answered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(NamedTuple):
     """A question to one archive and its outcome: found, absent (None) or unknown (an error)."""
 
     archive: str
@@ -164,6 +172,25 @@ class UnaskedVariant:
 
 
 @dataclass(frozen=True, slots=True)
+class LiveOriginal:
+    """A request to the original itself, and whether it answered. It is no memento."""
+
+    url: str
+    """The original."""
+    requested: Moment
+    """When it was requested."""
+    status: int | None
+    """The status of its last response; None without a response."""
+    why: str = ""
+    """Why it is not the result; empty if it answered with a page."""
+
+    @property
+    def answers(self) -> bool:
+        """Whether its current state can be had."""
+        return not self.why
+
+
+@dataclass(frozen=True, slots=True)
 class Resolution:
     """The result of a query, with all attempts that led to it."""
 
@@ -186,6 +213,8 @@ class Resolution:
     """Mementos that were requested to verify them, in order."""
     named_skip: Skip | None = None
     """Why the named archive is not in the plan; None if it is, or may not be mentioned."""
+    refused: tuple[Skip, ...] = ()
+    """Archives that must not be queried for this page; they count as not queried."""
     parts: PartsSummary | None = None
     """The parts of the page; None if they were not looked for."""
     comparison: Comparison | None = None
@@ -194,6 +223,11 @@ class Resolution:
     """Whether the memento has the quotation; None if none was asked for."""
     extent: str | None = None
     """What the memento is, if its address is neither that of a page nor of its file."""
+    failed: tuple[str, ...] = field(init=False, compare=False, repr=False)
+    """Archives for which it is unknown whether they hold the page, or deliver it."""
+    live: LiveOriginal | None = None
+    """The request to the original, for an empty date; None if it was not requested. If it
+    answers, it is the result, and there is no memento."""
     settled: "Steady | None" = field(default=None, init=False, compare=False, repr=False)
     """For which other times it holds; None if that is not known.
 
@@ -232,12 +266,11 @@ class Resolution:
             return False
         return not best.outcome.neighbours
 
-    @property
-    def failed(self) -> tuple[str, ...]:
-        """Archives for which it is unknown whether they hold the page, or deliver it."""
-        errors = (a.archive for a in self.attempts if isinstance(a.outcome, ArchiveError))
-        withheld = (c.archive for c in self.checks if not isinstance(c.outcome, Closest))
-        return tuple(dict.fromkeys((*errors, *withheld, *self.unanswered)))
+    def __post_init__(self) -> None:
+        errors = [a.archive for a in self.attempts if isinstance(a.outcome, ArchiveError)]
+        withheld = [c.archive for c in self.checks if not isinstance(c.outcome, Closest)]
+        failed = tuple(dict.fromkeys((*errors, *withheld, *self.unanswered)))
+        object.__setattr__(self, "failed", failed)
 
     @property
     def stale(self) -> bool:
@@ -286,11 +319,14 @@ class Plan:
     """Archives that hold all variants of a URL under one key: one question is enough."""
     named_skip: Skip | None = None
     """Why the archive that the reference names is not in it, if that may be mentioned."""
+    refused: tuple[Skip, ...] = ()
+    """Archives that are not in it because they must not be queried for this page."""
 
-    @property
-    def order(self) -> tuple[str, ...]:
-        """All archives of the plan, in the order in which they are queried."""
-        return tuple(archive for group in self.groups for archive in group)
+    order: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """All archives of the plan, in the order in which they are queried."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", tuple(chain.from_iterable(self.groups)))
 
 
 Router = Callable[[Query, Preferences, RequestContext], Plan]
@@ -303,6 +339,25 @@ class Resolves(Protocol):
     async def resolve(
         self, query: Query, preferences: Preferences, context: RequestContext
     ) -> Resolution: ...
+
+
+class AsksOriginals(Protocol):
+    """Requests originals. Failures never raise."""
+
+    async def __call__(
+        self, query: Query, preferences: Preferences, context: RequestContext
+    ) -> LiveOriginal | None:
+        """Return whether the original answers; None if it is not to be requested."""
+        ...
+
+
+def live_resolution(
+    query: Query, preferences: Preferences, live: LiveOriginal | None
+) -> Resolution | None:
+    """Return the resolution whose result is the original; None if it is not."""
+    if live is None or not live.answers:
+        return None
+    return Resolution(query, preferences, None, (), (), live=live)
 
 
 class ReadsCopies(Protocol):

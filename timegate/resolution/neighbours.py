@@ -83,7 +83,7 @@ class Neighbours:
             return resolution
         closest = _nearest_listed(best.outcome, captures, resolution.query.at)
         around = neighbours(closest.memento, captures)
-        found = replace(best, outcome=replace(closest, neighbours=around))
+        found = best._replace(outcome=closest._replace(neighbours=around))
         return replace(resolution, best=found)
 
     async def _captures(

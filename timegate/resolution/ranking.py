@@ -13,11 +13,18 @@ from archives.nearest import (
     nearest,
     nearest_candidate,
 )
+from timegate.content.bracketing import DatedCapture, described_best, identical_sides
 from timegate.resolution.model import Attempt, Direction, Preferences, Query
 
 Rank = tuple[object, ...]
 _ZERO: Final = timedelta(0)
 _DAY_DIGITS: Final = 8
+_MOST_AROUND: Final = timedelta(days=365)
+"""How far from the time a copy may be that is ranked by its octets; the verdict grades those of
+more than a year by their distance alone."""
+
+ProvenDigits = Callable[[Memento], int]
+"""Returns how many digits of the stamp of a memento its archive proves."""
 
 
 class Wanted(NamedTuple):
@@ -66,6 +73,70 @@ def ranked(
         else _nearest_first(query, query.at, position, choice)
     )
     return [attempt for attempt, _ in sorted(mementos, key=lambda pair: rank(*pair))]
+
+
+def identical_first(
+    query: Query, attempts: list[Attempt], proven: ProvenDigits | None = None
+) -> list[Attempt]:
+    """Return *attempts*, as they are ranked, those first that are identical around the time.
+
+    These are the nearest captures before and after the time of an identifier, of whichever
+    archives, if all of them have the same octets (`identical_sides`). Then no other capture is
+    known to be nearer, none is inside the interval, and their distance says little: of copies
+    with the same octets the one in the named archive is the best, then the exact URL before a
+    variant, then the nearest. A copy that is more than a year off is ranked by its distance.
+
+    Without digests, it costs a look at each memento.
+    """
+    at = query.at
+    if at is None or query.identifier is None or not attempts:
+        return attempts
+    known = [
+        (attempt, closest)
+        for attempt, closest in found(attempts)
+        if not attempt.unchecked and not is_other_page(attempt, closest.memento)
+    ]
+    named = [
+        memento
+        for _, closest in known
+        for memento in (closest.memento, *closest.neighbours.values())
+    ]
+    if sum(memento.digest is not None for memento in named) < _SIDES:
+        return attempts
+    if any(closest.doubts for _, closest in known):
+        return attempts
+    original = known[0][1].memento.original
+    captures = [
+        DatedCapture.of(memento)
+        if proven is None
+        else DatedCapture.of(memento, proven(memento))
+        for memento in described_best(named)
+        if same_key(memento.original, original)
+    ]
+    sides = identical_sides(captures, at)
+    if sides is None:
+        return attempts
+    around = {
+        (memento.archive, memento.uri)
+        for side in sides
+        for memento in side
+        if abs(at.distance(second_of(memento.stamp))) <= _MOST_AROUND
+    }
+
+    def rank(attempt: Attempt) -> tuple[bool, bool, bool]:
+        closest = attempt.outcome
+        if attempt.unchecked or not isinstance(closest, Closest):
+            return True, False, False
+        memento = closest.memento
+        if (memento.archive, memento.uri) not in around:
+            return True, False, False
+        return False, attempt.archive != query.archive, attempt.variant is not None
+
+    return sorted(attempts, key=rank)
+
+
+_SIDES: Final = 2
+"""Captures with a digest that a comparison needs."""
 
 
 def on_day_first(
@@ -193,13 +264,13 @@ def ends_search(query: Query, attempt: Attempt) -> bool:
         return False
     if query.archive is not None and attempt.archive != query.archive:
         return False
-    if is_no_page(query, attempt.outcome.memento) or attempt.unchecked:
+    memento = attempt.outcome.memento
+    # The time comes first: most mementos are of another one.
+    if query.at is not None and not _is_as_requested(query, query.at, memento.stamp):
         return False
-    if is_other_page(attempt, attempt.outcome.memento):
+    if is_no_page(query, memento) or attempt.unchecked or is_other_page(attempt, memento):
         return False
-    if query.at is None:
-        return query.archive is not None
-    return _is_as_requested(query, query.at, attempt.outcome.memento.stamp)
+    return query.at is not None or query.archive is not None
 
 
 def _is_as_requested(query: Query, at: Moment, stamp: str) -> bool:
@@ -207,7 +278,8 @@ def _is_as_requested(query: Query, at: Moment, stamp: str) -> bool:
 
     If any archive may answer, another one may hold the requested fraction of the second.
     """
-    if at.distance(second_of(stamp)) != _ZERO:
+    first, last = at.window
+    if not first <= second_of(stamp) <= last:
         return False
     return at.fits_http_date or at.covers(stamp) or query.archive is not None
 

@@ -12,6 +12,7 @@ from archives.model import Closest
 from timegate.resolution.coalescing import AnswerMemory, Coalescer
 from timegate.resolution.context import Budget, RequestContext
 from timegate.resolution.model import (
+    AsksOriginals,
     CachedAnswer,
     Deadlines,
     Plan,
@@ -20,6 +21,7 @@ from timegate.resolution.model import (
     Resolution,
     Resolves,
     Router,
+    live_resolution,
 )
 from timegate.resolution.ranking import ends_search, found
 from timegate.resolution.search import Search, fresh, stale
@@ -61,11 +63,28 @@ class Resolver:
         """Resolves queries whose copies are to be looked at."""
         self.quotes: Resolves | None = None
         """Resolves queries with a quotation."""
+        self.originals: AsksOriginals | None = None
+        """Requests originals for queries with an empty date; None if the operator does not
+        allow it."""
 
     async def resolve(
         self, query: Query, preferences: Preferences, context: RequestContext
     ) -> Resolution:
-        """Return the best memento that is found in time. Failures of archives never raise."""
+        """Return the best memento that is found in time. Failures of archives never raise.
+
+        For an empty date, it is the original itself where that answers.
+        """
+        if self.originals is None or not (preferences.live and query.is_undated):
+            return await self._resolved(query, preferences, context)
+        live = await self.originals(query, preferences, context)
+        found = live_resolution(query, preferences, live)
+        if found is None:
+            found = replace(await self._resolved(query, preferences, context), live=live)
+        return found
+
+    async def _resolved(
+        self, query: Query, preferences: Preferences, context: RequestContext
+    ) -> Resolution:
         if self.quotes is not None and _is_quoted(query, preferences):
             return await self.quotes.resolve(query, preferences, context)
         if preferences.verify == "page" and self.whole_pages is not None:
@@ -76,8 +95,8 @@ class Resolver:
             return await self.equivalents.resolve(query, preferences, context)
         plan = self._route(query, preferences, context)
         resolution = await self._within_quota(query, preferences, plan, context)
-        if plan.named_skip is not None:
-            resolution = replace(resolution, named_skip=plan.named_skip)
+        if plan.named_skip is not None or plan.refused:
+            resolution = replace(resolution, named_skip=plan.named_skip, refused=plan.refused)
         self._observe(resolution)
         return resolution
 
@@ -92,7 +111,7 @@ class Resolver:
         if not charge.granted:
             return await self._without_public(query, preferences, plan, context)
         try:
-            context = replace(context, charge=charge)
+            context = context._replace(charge=charge)
             return await self._searched(query, preferences, plan, context)
         finally:
             charge.settle()
@@ -128,7 +147,7 @@ class Resolver:
         cached: dict[str, CachedAnswer],
     ) -> Resolution:
         """Search, with the answers in *cached*."""
-        context = replace(context, budget=context.budget or Budget())
+        context = context._replace(budget=context.budget or Budget())
         # In the order of the plan, which breaks ties.
         cached = {archive: cached[archive] for archive in plan.order if archive in cached}
         selection = self._selections.of(query, preferences, plan.order, context)

@@ -264,14 +264,13 @@ class Search:
 
     def _may_wait_for(self, archive: str) -> bool:
         places = self._context.places
-        if places is None or not places.is_remote(archive):
+        if places is None:
             return True
-        return self._placed and places.begin(archive)
+        return places.begin(archive) if self._placed else not places.is_remote(archive)
 
     def _waited_for(self, archive: str) -> None:
-        places = self._context.places
-        if places is not None and places.is_remote(archive):
-            places.end(archive)
+        if self._placed and self._context.places is not None:
+            self._context.places.end(archive)
 
     def _give_places_back(self) -> None:
         places = self._context.places
@@ -322,7 +321,7 @@ class Search:
         query = replace(self._query, original=variant.url)
         attempts = fresh(query, self._preferences, cached)
         for attempt in attempts:
-            self._take(replace(attempt, variant=variant.rule))
+            self._take(attempt._replace(variant=variant.rule))
         return [attempt.archive for attempt in attempts]
 
     def _absent(self) -> list[str]:
@@ -389,7 +388,7 @@ class Search:
             rule = None if variant is None else variant.rule
             attempt = task.result()
             # The question may have been started by a search in which the URL is a variant.
-            self._take(attempt if attempt.variant == rule else replace(attempt, variant=rule))
+            self._take(attempt if attempt.variant == rule else attempt._replace(variant=rule))
 
     def _take(self, attempt: Attempt) -> None:
         attempt = self._selection.narrowed(attempt)

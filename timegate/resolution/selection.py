@@ -7,7 +7,7 @@ as what it is, and the next best one is requested (X-6, S-5, S-6).
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from archives.errors import ArchiveError, Misbehaved, Queued, Resting, Unreachable
@@ -15,9 +15,11 @@ from archives.model import Closest, Memento
 from timegate.resolution.context import QueueTime, RequestContext, waiting_for
 from timegate.resolution.model import Attempt, MementoCheck, Preferences, Query
 from timegate.resolution.ranking import (
+    ProvenDigits,
     Wanted,
     best_per_archive,
     ends_search,
+    identical_first,
     is_no_page,
     nearest_candidates,
     nearest_named,
@@ -61,6 +63,7 @@ class MementoSelection:
         *,
         verifier: Verifier | None = None,
         address_of: AddressOf | None = None,
+        proven: ProvenDigits | None = None,
     ) -> None:
         """Without *verifier* the nearest memento is taken as promised."""
         self.checks: list[MementoCheck] = []
@@ -70,6 +73,7 @@ class MementoSelection:
         self._context = context
         self._verifier = verifier
         self._address_of = address_of
+        self._proven = proven
         self._wanted = Wanted.of(preferences)
         self._outcomes: dict[tuple[str, str], Closest | ArchiveError | None] = {}
         self._silent: dict[str, ArchiveError] = {}
@@ -88,10 +92,12 @@ class MementoSelection:
             return attempt
         direction = self._preferences.direction
         nearest = nearest_named(self._as_addressed(closest), self._query.at, direction)
-        return attempt if nearest is closest else replace(attempt, outcome=nearest)
+        return attempt if nearest is closest else attempt._replace(outcome=nearest)
 
     def ends_search(self, attempt: Attempt) -> bool:
         """Whether no better memento can come than one that *attempt* names."""
+        if self._verifier is None:
+            return ends_search(self._query, attempt)
         return any(ends_search(self._query, each) for each in self._candidates(attempt))
 
     def names_memento(self, attempt: Attempt) -> bool:
@@ -130,7 +136,7 @@ class MementoSelection:
     ) -> MementoCheck:
         """Request *memento*, or join the request for it, in a place of this resolution."""
         queue_time = QueueTime()
-        context = replace(self._context, queue_time=queue_time)
+        context = self._context._replace(queue_time=queue_time)
         try:
             async with waiting_for(memento.archive, address, context.places):
                 task = verifier.check(memento, address, context, cached=False)
@@ -151,6 +157,8 @@ class MementoSelection:
     def _ranked(self, attempts: Iterable[Attempt]) -> list[Attempt]:
         candidates = [each for attempt in attempts for each in self._candidates(attempt)]
         in_order = ranked(self._query, candidates, self._order, self._wanted)
+        if self._preferences.direction == "closest":
+            in_order = identical_first(self._query, in_order, self._proven)
         return on_day_first(self._query, self._preferences, in_order)
 
     def _candidates(self, attempt: Attempt) -> list[Attempt]:
@@ -179,7 +187,7 @@ class MementoSelection:
             return closest
         if closest.hops[-1].url == self._address(closest.memento):
             return closest
-        return replace(closest, evidence="promised", hops=())
+        return closest._replace(evidence="promised", hops=())
 
     @staticmethod
     def _statement(checked: Attempt) -> Iterator[Closest]:
@@ -192,18 +200,17 @@ class MementoSelection:
         key = (attempt.archive, self._address(closest.memento))
         silent = self._silent.get(attempt.archive)
         if closest.evidence != "promised" or (key not in self._outcomes and silent is None):
-            return attempt if closest is attempt.outcome else replace(attempt, outcome=closest)
+            return attempt if closest is attempt.outcome else attempt._replace(outcome=closest)
         outcome = self._outcomes.get(key, silent)
         if outcome is None:
             return None
         if isinstance(outcome, ArchiveError):
-            return replace(attempt, outcome=closest, unchecked=outcome.why)
+            return attempt._replace(outcome=closest, unchecked=outcome.why)
         is_same = outcome.memento.stamp[:14] == closest.memento.stamp[:14]
         # An index states more about a capture than a link to it.
         neighbours = {**outcome.neighbours, **(closest.neighbours if is_same else {})}
-        return replace(
-            attempt, outcome=replace(outcome, via=closest.via, neighbours=neighbours)
-        )
+        outcome = outcome._replace(via=closest.via, neighbours=neighbours)
+        return attempt._replace(outcome=outcome)
 
     def _next_to_check(self, attempts: Iterable[Attempt]) -> Memento | None:
         """Return the best memento if it is only promised; else one that may be a page.
@@ -262,7 +269,7 @@ class MementoSelection:
     def _shown(self, attempt: Attempt) -> Attempt:
         """Return *attempt* with its best memento; as failed if none of them exists."""
         closest = attempt.outcome
-        if not isinstance(closest, Closest):
+        if self._verifier is None or not isinstance(closest, Closest):
             return attempt
         candidates = self._candidates(attempt)
         if len(candidates) == 1:
@@ -271,7 +278,7 @@ class MementoSelection:
         if mementos:
             return mementos[0]
         why = "names a memento that does not exist"
-        return replace(attempt, outcome=Misbehaved(attempt.archive, closest.memento.uri, why))
+        return attempt._replace(outcome=Misbehaved(attempt.archive, closest.memento.uri, why))
 
     def _address(self, memento: Memento) -> str:
         if self._address_of is None:
@@ -311,9 +318,11 @@ class Selections:
         self,
         verifier: Verifier | None = None,
         address_of: AddressOf | None = None,
+        proven: ProvenDigits | None = None,
     ) -> None:
         self._verifier = verifier
         self._address_of = address_of
+        self._proven = proven
 
     def of(
         self,
@@ -330,6 +339,7 @@ class Selections:
             context,
             verifier=self._verifier if _verifies(query, preferences) else None,
             address_of=self._address_of,
+            proven=self._proven,
         )
 
 

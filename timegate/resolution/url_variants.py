@@ -164,7 +164,7 @@ def _as_asked(
     """Return *result* as one of *query*; with *rule*, it was found under another URL."""
 
     def marked(attempt: Attempt) -> Attempt:
-        return attempt if rule is None else replace(attempt, variant=rule)
+        return attempt if rule is None else attempt._replace(variant=rule)
 
     return replace(
         result,

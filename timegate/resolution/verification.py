@@ -6,7 +6,6 @@ as long as mementos live, and concurrent requests for one memento are sent once.
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from types import TracebackType
 from typing import Final, Protocol, Self
 
@@ -70,7 +69,7 @@ def memento_probes(
     """Return the probe of each archive whose mementos programs can request."""
 
     def probe(entry: ArchiveEntry) -> MementoProbe:
-        negotiator = Negotiator(entry, policy.of(entry), clock)
+        usual = Negotiator(entry, policy.of(entry), clock)
 
         async def requested(
             memento: Memento, address: str, context: RequestContext
@@ -79,6 +78,10 @@ def memento_probes(
                 address, memento.original, memento.captured, "template", {}, memento.stamp[:14]
             )
             fetch = fetcher_for(entry.id, context)
+            negotiator = usual
+            if entry.kind.asks_originals:
+                # Each original is at a server of its own: no other may answer for it.
+                negotiator = Negotiator(entry, policy.at(entry, address), clock)
             found = await negotiator.closest(fetch, question)
             return None if found is None else _delivered(memento, address, found, entry)
 
@@ -89,6 +92,9 @@ def memento_probes(
 
 def _delivered(promised: Memento, address: str, found: Closest, entry: ArchiveEntry) -> Closest:
     """Return the memento that was delivered at *address*, as its own headers describe it."""
+    if not found.hops:
+        # A redirect or an absent page that names a capture with a link: it delivers none.
+        raise Misbehaved(entry.id, address, "names another memento, and delivers none")
     served = found.hops[-1]
     memento = found.memento
     if served.stamp is None:
@@ -98,14 +104,17 @@ def _delivered(promised: Memento, address: str, found: Closest, entry: ArchiveEn
     if memento.stamp[:14] == promised.stamp[:14]:
         # The header has whole seconds; an address may have a fraction as well.
         memento = memento._replace(
-            stamp=promised.stamp, mime=promised.mime, digest=promised.digest
+            stamp=promised.stamp,
+            mime=promised.mime,
+            digest=promised.digest,
+            is_asserted=promised.is_asserted,
         )
     as_promised = (memento.stamp, memento.original) == (promised.stamp, promised.original)
     # The raw view was requested; the replay of the same capture is for people.
     is_replayed = address != promised.uri and as_promised and len(found.hops) == 1
     memento = memento._replace(uri=promised.uri if is_replayed else served.url)
     evidence: Evidence = "held" if entry.kind.is_local else "delivered"
-    return replace(found, memento=memento, evidence=evidence)
+    return found._replace(memento=memento, evidence=evidence)
 
 
 def _concerns_archive(error: ArchiveError) -> bool:
@@ -161,7 +170,7 @@ class Verifier:
         A request in progress is joined. The places belong to those who wait for the task, which
         may outlive them.
         """
-        context = replace(context, places=None)
+        context = context._replace(places=None)
         key = (memento.archive, address)
         task = self._in_progress.get(key)
         if task is None:
@@ -235,7 +244,7 @@ class Verifier:
         self, memento: Memento, address: str, context: RequestContext
     ) -> Closest | None:
         queue_time = context.queue_time or QueueTime()
-        context = replace(context, queue_time=queue_time)
+        context = context._replace(queue_time=queue_time)
         async with asyncio.timeout(self._patience) as limit:
             with queue_time.pausing(limit):
                 return await self._requested(memento, address, context)

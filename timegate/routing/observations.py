@@ -154,12 +154,14 @@ class Observations:
         self._clock = clock
         self._records: OrderedDict[str, _ArchiveRecord] = OrderedDict()
         self._tallies: OrderedDict[tuple[str, str], _Tally] = OrderedDict()
+        self._is_crowded = False
 
     def note(self, archive: str, host: str, outcome: Outcome, seconds: float) -> None:
         """Note the outcome of a question to *archive* about a page of *host*."""
         now, record = self._clock(), self._records.get(archive)
         if record is None:
             record = self._records[archive] = _ArchiveRecord()
+            self._forget()
         record.recent.append((seconds, outcome != "failed"))
         if outcome == "failed":
             record.last_failure = now
@@ -170,7 +172,6 @@ class Observations:
             record.last_success = now
             record.add(seconds)
             self._count(archive, host, now, hit=outcome == "found")
-        self._forget()
 
     def _count(self, archive: str, host: str, now: float, *, hit: bool) -> None:
         tallies = self._tallies
@@ -179,13 +180,15 @@ class Observations:
             tally = tallies.get(key)
             if tally is None:
                 tally = tallies[key] = _Tally(0.0, 0.0, now)
+                self._forget()
             elif now - tally.at >= _NEGLIGIBLE:
                 tally.fade(now)
             if hit:
                 tally.hits += 1
             else:
                 tally.misses += 1
-            tallies.move_to_end(key)
+            if self._is_crowded:
+                tallies.move_to_end(key)
 
     def latency(self, archive: str) -> Latency:
         """Return median and 95th percentile; `UNOBSERVED` for an archive never queried."""
@@ -241,6 +244,8 @@ class Observations:
         self._forget()
 
     def _forget(self) -> None:
+        """Drop the oldest records and tallies; those in use move to the end near the limit."""
+        self._is_crowded = len(self._tallies) > MOST_TALLIES // 2
         while len(self._records) > MOST_ARCHIVES:
             self._records.popitem(last=False)
         while len(self._tallies) > MOST_TALLIES:

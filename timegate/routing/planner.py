@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 from cachetools import LRUCache
 
-from archives.errors import ArchiveError
 from archives.model import ArchiveEntry, Closest
 from archives.registry import Registry
 from archives.uri import host_of
@@ -35,20 +34,26 @@ _PLAN_LIFETIME: Final = 1.0
 class Planner:
     """Plans each search, and learns from the answers of archives."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- what plans depend on
         self,
         entries: Sequence[ArchiveEntry],
         known: CombinedKnowledge,
         clock: Callable[[], float] = time.monotonic,
         blocklist: Blocklist | None = None,
         registry: Registry | None = None,
+        *,
+        refusals: Mapping[str, Callable[[str], str | None]] | None = None,
     ) -> None:
-        """Plan over *entries*; *registry* also has the archives that are never queried."""
+        """Plan over *entries*; *registry* also has the archives that are never queried.
+
+        *refusals* say, by archive, why it must not be queried for a URL, or None if it may.
+        """
         self._entries = entries
         self._known = known
         self._clock = clock
         self._blocklist = blocklist or None
         self._registry = registry or Registry(entries, shared_hosts=True)
+        self._refusals = refusals or {}
         self._folding = frozenset(entry.id for entry in entries if entry.folds_spellings)
         # MementoMaps, and patterns with paths, depend on more than the host.
         paths = any("/" in suffix for e in entries for suffix in (*e.domains, *e.home))
@@ -68,9 +73,22 @@ class Planner:
             return Plan((), named_skip=_blocked(query, context))
         if context.hidden:
             preferences = replace(preferences, exclude=preferences.exclude | context.hidden)
-        plan = self._cached(query, preferences)
+        plan = self._without_refused(self._cached(query, preferences), query.original)
         # Not even that it is known here may be revealed (R-13).
         return replace(plan, named_skip=None) if query.archive in context.hidden else plan
+
+    def _without_refused(self, plan: Plan, original: str) -> Plan:
+        """Leave out archives that must not be queried for the URL, which may have a port."""
+        refused = tuple(
+            Skip(archive, "refused", why)
+            for archive, refusal in self._refusals.items()
+            if archive in plan.order and (why := refusal(original)) is not None
+        )
+        if not refused:
+            return plan
+        names = {skip.archive for skip in refused}
+        groups = (tuple(a for a in group if a not in names) for group in plan.groups)
+        return replace(plan, groups=tuple(filter(None, groups)), refused=refused)
 
     def _cached(self, query: Query, preferences: Preferences) -> Plan:
         """Return the plan, which is the same for all pages of a host for a moment."""
@@ -136,9 +154,10 @@ _host_of: Final = lru_cache(maxsize=256)(host_of)
 
 
 def _outcome(attempt: Attempt) -> Outcome:
-    if isinstance(attempt.outcome, ArchiveError):
-        return "failed"
-    return "found" if isinstance(attempt.outcome, Closest) else "absent"
+    outcome = attempt.outcome
+    if outcome is None:
+        return "absent"
+    return "found" if isinstance(outcome, Closest) else "failed"
 
 
 def _group_reasons(group: int) -> Iterator[str]:

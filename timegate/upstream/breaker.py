@@ -171,7 +171,7 @@ class Breakers:
 
     def standing(self, archive: str) -> Standing:
         """Return the state of *archive*, for /archives and the planner."""
-        circuit = self._circuits[archive]
+        circuit = self._circuits.get(archive, FRESH)
         return "closed" if circuit.opens_until is None else circuit.standing(self._clock())
 
     def reason(self, archive: str) -> str:
@@ -261,7 +261,8 @@ class Breakers:
         if archive not in self._circuits:
             return
         if not isinstance(attempt.outcome, ArchiveError):
-            self._refusals.pop(archive, None)
+            if self._refusals:
+                self._refusals.pop(archive, None)
             return
         reason = _refusal(attempt)
         if reason:
@@ -281,7 +282,8 @@ class Breakers:
 
     def worked(self, archive: str) -> None:
         """Reset the count of internal errors: a question ended with an answer."""
-        self._faults.pop(archive, None)
+        if self._faults:
+            self._faults.pop(archive, None)
 
     def _all_open(self, now: float) -> bool:
         """Whether every circuit is open and no probe is under way."""

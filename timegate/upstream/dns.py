@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Final
+from typing import TYPE_CHECKING, Final, Protocol
 
-from aiohttp.abc import AbstractResolver, ResolveResult
+if TYPE_CHECKING:
+    from aiohttp.abc import ResolveResult
 
 _LIFETIME: Final = 60.0
 """Seconds for which addresses are fresh."""
@@ -38,16 +39,61 @@ class UnknownName(OSError):
     """A name that has no address, or that could not be resolved."""
 
 
-class BoundedResolver(AbstractResolver):
+class NameResolver(Protocol):
+    """Looks names up; resolvers of aiohttp do."""
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> "list[ResolveResult]":
+        """Return the addresses of *host*. Raises OSError."""
+        ...
+
+    async def close(self) -> None:
+        """Release what the resolver holds."""
+        ...
+
+
+class LazyResolver:
+    """A resolver that is made for the first lookup.
+
+    Importing that of aiohttp takes a sixth of the start of a command that queries no archive
+    over the network.
+    """
+
+    def __init__(self, make: Callable[[], NameResolver]) -> None:
+        self._make = make
+        self._made: NameResolver | None = None
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> "list[ResolveResult]":
+        if self._made is None:
+            self._made = self._make()
+        return await self._made.resolve(host, port, family)
+
+    async def close(self) -> None:
+        if self._made is not None:
+            await self._made.close()
+
+
+def default_resolver() -> NameResolver:
+    """Return the resolver of aiohttp, which asks DNS itself; else that of the system."""
+    from aiohttp import DefaultResolver, ThreadedResolver  # noqa: PLC0415 -- see LazyResolver
+
+    # Without aiodns, aiohttp resolves names in the threads that do all other blocking work.
+    return SystemResolver() if DefaultResolver is ThreadedResolver else DefaultResolver()
+
+
+class BoundedResolver:
     """Ends a lookup after *seconds*, which aiohttp does not."""
 
-    def __init__(self, inner: AbstractResolver, seconds: float) -> None:
+    def __init__(self, inner: NameResolver, seconds: float) -> None:
         self._inner = inner
         self._seconds = seconds
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
+    ) -> "list[ResolveResult]":
         try:
             async with asyncio.timeout(self._seconds):
                 return await self._inner.resolve(host, port, family)
@@ -58,7 +104,7 @@ class BoundedResolver(AbstractResolver):
         await self._inner.close()
 
 
-class SystemResolver(AbstractResolver):
+class SystemResolver:
     """The resolver of the operating system, in its own threads: nsswitch.conf, mDNS."""
 
     def __init__(self, threads: int = 32) -> None:
@@ -66,19 +112,19 @@ class SystemResolver(AbstractResolver):
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
+    ) -> "list[ResolveResult]":
         found = await asyncio.get_running_loop().run_in_executor(
             self._threads, socket.getaddrinfo, host, port, family, socket.SOCK_STREAM
         )
         return [
-            ResolveResult(
-                hostname=host,
-                host=str(address[0]),
-                port=port,
-                family=kind,
-                proto=protocol,
-                flags=socket.AI_NUMERICHOST,
-            )
+            {
+                "hostname": host,
+                "host": str(address[0]),
+                "port": port,
+                "family": kind,
+                "proto": protocol,
+                "flags": socket.AI_NUMERICHOST,
+            }
             for kind, _, protocol, _, address in found
         ]
 
@@ -106,7 +152,7 @@ class DnsCache:
 
     def __init__(
         self,
-        resolver: AbstractResolver,
+        resolver: NameResolver,
         clock: Callable[[], float],
         known: AddressBook | None = None,
     ) -> None:

@@ -46,7 +46,7 @@ class UpstreamResponse:
     """One response, as far as it has arrived."""
 
     __slots__ = (
-        "_fields",
+        "_count",
         "_interim",
         "_padding",
         "_parser",
@@ -81,7 +81,8 @@ class UpstreamResponse:
         """Bytes of the body that have not been taken yet."""
         self._to_head = to_head
         self._pieces: list[bytes] = []
-        self._fields: list[tuple[bytes, bytes]] = []
+        self._count = 0
+        """Fields of the head."""
         self._padding = 0
         self._interim = False
         self._persistent = False
@@ -142,8 +143,16 @@ class UpstreamResponse:
         self._spoiled = self.complete
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self.has_head:  # Trailers, and fields of what follows, are ignored.
-            self._fields.append((name, value))
+        if self.has_head:  # Trailers, and fields of what follows, are ignored.
+            return
+        self._count += 1
+        if self.received > FIELD_LIMIT or self._count > FIELD_COUNT:
+            self._check_field(len(name) + len(value))
+        if b"\0" in value:
+            raise self._broken("a NUL in a header field")
+        key = _COMMON_NAMES.get(name) or str(name, "latin-1").lower()
+        text = str(value.rstrip(b" \t"), "utf-8", "surrogateescape")
+        self.headers[key] = self._joined(key, text) if key in self.headers else text
 
     def on_headers_complete(self) -> None:
         if self.has_head or self._parser is None:
@@ -152,7 +161,8 @@ class UpstreamResponse:
         if status < 200:
             self._pass_interim(status)
             return
-        self._read_fields()
+        if self.received > HEAD_LIMIT:
+            self._check_head()
         self.status = status
         self.has_head = True
         self._persistent = self._parser.should_keep_alive()
@@ -182,19 +192,9 @@ class UpstreamResponse:
     def _pass_interim(self, status: int) -> None:
         if status < 100 or status == 101:
             raise self._broken(f"answered with {status}")
-        self._fields.clear()
+        self.headers.clear()
+        self._count = 0
         self._interim = True
-
-    def _read_fields(self) -> None:
-        if self.received > FIELD_LIMIT or len(self._fields) > FIELD_COUNT:
-            self._check_fields()
-        headers = self.headers
-        for name, value in self._fields:
-            if b"\0" in value:
-                raise self._broken("a NUL in a header field")
-            key = _COMMON_NAMES.get(name) or str(name, "latin-1").lower()
-            text = str(value.rstrip(b" \t"), "utf-8", "surrogateescape")
-            headers[key] = self._joined(key, text) if key in headers else text
 
     def _joined(self, key: str, text: str) -> str:
         """Return the value of a repeated field.
@@ -208,13 +208,18 @@ class UpstreamResponse:
             raise self._broken(f"two different fields {key}")
         return first
 
-    def _check_fields(self) -> None:
+    def _check_field(self, size: int) -> None:
         """Check number and size; not needed where less than `FIELD_LIMIT` has arrived."""
-        sizes = [len(name) + len(value) for name, value in self._fields]
-        if max(sizes, default=0) > FIELD_LIMIT:
-            raise self._broken(f"a header field of {max(sizes):,} bytes")
-        if len(sizes) > FIELD_COUNT or sum(sizes) > HEAD_LIMIT:
-            raise self._broken(f"{len(sizes)} header fields of {sum(sizes):,} bytes")
+        if size > FIELD_LIMIT:
+            raise self._broken(f"a header field of {size:,} bytes")
+        if self._count > FIELD_COUNT:
+            raise self._broken(f"{self._count} header fields")
+
+    def _check_head(self) -> None:
+        """Check the size of all fields; not needed where less has arrived in all."""
+        size = sum(len(name) + len(value) for name, value in self.headers.items())
+        if size > HEAD_LIMIT:
+            raise self._broken(f"{self._count} header fields of {size:,} bytes")
 
     def _choose_framing(self) -> None:
         coding = self.headers.get("transfer-encoding", "identity").lower()
@@ -244,7 +249,7 @@ class UpstreamResponse:
 
     def _check_unfinished_head(self, data: Octets) -> None:
         limit = INTERIM_LIMIT if self._interim else HEAD_LIMIT
-        if self.received > limit or len(self._fields) > FIELD_COUNT:
+        if self.received > limit or self._count > FIELD_COUNT:
             raise BrokenResponse(f"{self.received:,} bytes without the end of the head")
         self._tail = (self._tail + bytes(data[-3:]))[-3:]
 
@@ -270,12 +275,11 @@ class BrokenOff(ConnectionError):
 
 
 class ResponseTimeouts(NamedTuple):
-    """How long a response may take."""
+    """How many seconds a response may take."""
 
     first_byte: float
     stall: float
-    ends: float
-    """The time of the event loop at which the response must be complete."""
+    total: float
 
 
 class Http1Connection(asyncio.BufferedProtocol):
@@ -301,6 +305,8 @@ class Http1Connection(asyncio.BufferedProtocol):
         self._error: Exception | None = None
         self._paused = False
         self._timeouts = ResponseTimeouts(0.0, 0.0, 0.0)
+        self._ends = 0.0
+        """The time of the event loop at which the response must be complete."""
         self._deadline = 0.0
         self._timeout_reason = ""
         self._timer: asyncio.Handle | None = None
@@ -334,8 +340,10 @@ class Http1Connection(asyncio.BufferedProtocol):
         if transport is None or transport.is_closing():
             raise ConnectionDropped("closed the connection without an answer")
         self._response = response = UpstreamResponse(to_head=to_head)
+        now = self._loop.time()
         self._timeouts = timeouts
-        self._set_deadline(self._loop.time() + timeouts.first_byte, "did not answer in time")
+        self._ends = now + timeouts.total
+        self._set_deadline(now + timeouts.first_byte, "did not answer in time")
         transport.write(request)
         while not response.has_head:
             if self._error is not None:
@@ -373,7 +381,8 @@ class Http1Connection(asyncio.BufferedProtocol):
         ):
             self.close()
             return False
-        self._resume()
+        if self._paused:
+            self._resume()
         self._set_deadline(self._loop.time() + IDLE, "")
         return True
 
@@ -441,7 +450,7 @@ class Http1Connection(asyncio.BufferedProtocol):
         if self._transport is not None and not self._paused and not response.complete:
             self._paused = True
             self._transport.pause_reading()
-            self._set_deadline(self._timeouts.ends, "took too long in all")
+            self._set_deadline(self._ends, "took too long in all")
 
     def _resume(self) -> None:
         transport = self._transport
@@ -454,8 +463,8 @@ class Http1Connection(asyncio.BufferedProtocol):
         self._set_deadline(self._loop.time() + self._timeouts.stall, "stopped sending")
 
     def _set_deadline(self, when: float, reason: str) -> None:
-        if self._response is not None and when >= self._timeouts.ends:
-            when, reason = self._timeouts.ends, "took too long in all"
+        if self._response is not None and when >= self._ends:
+            when, reason = self._ends, "took too long in all"
         self._deadline, self._timeout_reason = when, reason
         if self._timer is None or when < self._timer_due:
             if self._timer is not None:

@@ -276,7 +276,12 @@ class HttpFetcher:
         self._archive = egress.archive
         self._egress = egress
         self._connections = connections
-        self._timeouts = timeouts
+        self._response_timeouts: Mapping[Purpose, ResponseTimeouts] = {
+            "memento": ResponseTimeouts(
+                timeouts.first_byte, timeouts.stall, timeouts.total_memento
+            ),
+            "index": ResponseTimeouts(timeouts.first_byte, timeouts.stall, timeouts.total),
+        }
         self._heads = {
             each: f" HTTP/1.1\r\nHost: {host_field(each)}\r\nUser-Agent: {user_agent}\r\n"
             for each in egress.endpoints
@@ -316,54 +321,35 @@ class HttpFetcher:
     async def _send(
         self, request: Request, endpoint: Endpoint, data: bytes
     ) -> tuple[Http1Connection, UpstreamResponse]:
-        timeouts, to_head = self._response_timeouts(request.purpose), request.method == "HEAD"
-        connection = self._connections.idle(endpoint)
-        if connection is not None:
+        connections, to_head = self._connections, request.method == "HEAD"
+        timeouts = self._response_timeouts[request.purpose]
+        connection = connections.idle(endpoint)
+        while True:
+            is_new = connection is None
+            if connection is None:
+                connection = await connections.opened(endpoint)
             try:
-                return connection, await self._send_on(
-                    connection, data, timeouts, to_head=to_head
-                )
-            except _Stale:
+                response = await connection.ask(data, timeouts, to_head=to_head)
+                if not connections.turn_now():
+                    await connections.turn()
+            except BaseException as error:
+                is_stale = not is_new and _is_stale(connection, error)
+                self.end(connection)
+                if not is_stale:
+                    raise
                 # The server closed the idle connection while the request was under way. This
                 # is no fault, and the only case in which a request is sent again (RFC 9112
                 # 9.3.1): once, and on a new connection, where it cannot happen.
-                pass
-        connection = await self._connections.opened(endpoint)
-        return connection, await self._send_on(connection, data, timeouts, to_head=to_head)
-
-    async def _send_on(
-        self,
-        connection: Http1Connection,
-        data: bytes,
-        timeouts: ResponseTimeouts,
-        *,
-        to_head: bool,
-    ) -> UpstreamResponse:
-        try:
-            response = await connection.ask(data, timeouts, to_head=to_head)
-            if not self._connections.turn_now():
-                await self._connections.turn()
-        except BaseException as error:
-            stale = (
-                isinstance(error, ConnectionDropped)
-                and connection.used
-                and not connection.has_received
-            )
-            self.end(connection)
-            if stale:
-                raise _Stale from error
-            raise
-        return response
-
-    def _response_timeouts(self, purpose: Purpose) -> ResponseTimeouts:
-        limits = self._timeouts
-        total = limits.total_memento if purpose == "memento" else limits.total
-        now = asyncio.get_running_loop().time()
-        return ResponseTimeouts(limits.first_byte, limits.stall, now + total)
+                connection = None
+            else:
+                return connection, response
 
 
-class _Stale(Exception):
-    """An idle connection ended before a single byte of a response."""
+def _is_stale(connection: Http1Connection, error: BaseException) -> bool:
+    """Whether an idle connection ended before a single byte of a response."""
+    return (
+        isinstance(error, ConnectionDropped) and connection.used and not connection.has_received
+    )
 
 
 class _Exchange:

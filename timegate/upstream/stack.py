@@ -19,9 +19,6 @@ from functools import cache
 from importlib.metadata import version
 from types import TracebackType
 
-import aiohttp
-from aiohttp.abc import AbstractResolver
-
 from archives.errors import Resting
 from archives.model import ArchiveEntry, Limits
 from archives.registry import endpoints
@@ -31,7 +28,15 @@ from timegate.config.secrets import Secret
 from timegate.resolution.context import UNLIMITED, RequestContext, counted, placed
 from timegate.upstream.breaker import GIVEN_UP, Breakers, outcome_of, outcome_of_error
 from timegate.upstream.connection_pool import Connections, Dialling
-from timegate.upstream.dns import AddressBook, BoundedResolver, DnsCache, SystemResolver
+from timegate.upstream.dns import (
+    AddressBook,
+    BoundedResolver,
+    DnsCache,
+    LazyResolver,
+    NameResolver,
+    SystemResolver,
+    default_resolver,
+)
 from timegate.upstream.egress import Egress, Endpoint, target
 from timegate.upstream.exchange_log import UpstreamExchange, logged
 from timegate.upstream.http1 import BUFFER
@@ -81,7 +86,7 @@ class UpstreamEnvironment:
 
     clock: Callable[[], float] = time.monotonic
     chance: Callable[[], float] = random.random
-    resolver: Callable[[], AbstractResolver] | None = None
+    resolver: Callable[[], NameResolver] | None = None
     limiter: Callable[[ArchiveEntry], RateLimiter] | None = None
     """The rate limiter of a host; None for one of this process alone."""
     record: Callable[[UpstreamExchange], None] | None = None
@@ -150,10 +155,6 @@ class Guard:
         self.patience = patience
         self.clock = clock
 
-    def within(self, context: RequestContext) -> "GuardedFetcher":
-        """Return the fetcher for one request of a client, within its limits."""
-        return GuardedFetcher(self, context)
-
 
 class GuardedFetcher:
     """A `Fetcher` of one archive, within the limits of a client's request."""
@@ -204,7 +205,8 @@ class _GuardedRequest:
         except BaseException as error:
             late = guard.clock() - began >= GIVEN_UP
             guard.breakers.report(archive, outcome_of_error(error, late=late))
-            self._note_end()
+            if self._context.answered is not None:
+                self._context.answered(archive)
             await self._leave_queue(error)
             raise
         return reply
@@ -222,16 +224,12 @@ class _GuardedRequest:
             return await self._inner.__aexit__(kind, error, trace)
         finally:
             guard.breakers.report(guard.archive, outcome)
-            self._note_end()
+            if self._context.answered is not None:
+                self._context.answered(guard.archive)
             if error is None:
                 guard.queue.leave()
             else:
                 await self._leave_queue(error)
-
-    def _note_end(self) -> None:
-        answered = self._context.answered
-        if answered is not None:
-            answered(self._guard.archive)
 
     async def _wait_in_queue(self) -> None:
         guard, context = self._guard, self._context
@@ -342,14 +340,15 @@ def _stack(  # noqa: PLR0913, PLR0917 -- the layers
     clock, record, archive = environment.clock, environment.record, entry.id
     loop_name = settings.loop_name if entry.aggregator else ""
     guard = Guard(network, archive, breakers, queue, settings.patience, clock, loop_name)
-    if record is None:
-        return lambda context: placed(guard.within(context), archive, context.places)
 
-    def recorded(context: RequestContext) -> Fetcher:
-        fetch = logged(guard.within(context), archive, record, clock)
-        return placed(fetch, archive, context.places)
+    def stacked(context: RequestContext) -> Fetcher:
+        fetch: Fetcher = GuardedFetcher(guard, context)
+        if record is not None:
+            fetch = logged(fetch, archive, record, clock)
+        # The places of a question belong to the searches that wait for it.
+        return fetch if context.places is None else placed(fetch, archive, context.places)
 
-    return recorded
+    return stacked
 
 
 class _Hosts:
@@ -419,9 +418,9 @@ class _Hosts:
         return self._by_id.get(_host_of(entry), entry)
 
     def _dialled(self) -> Dialling:
-        make = self._around.resolver or _resolver(system=self._settings.system_resolver)
+        usual = SystemResolver if self._settings.system_resolver else default_resolver
         limits = self._settings.timeouts
-        bounded = BoundedResolver(make(), limits.connect)
+        bounded = BoundedResolver(LazyResolver(self._around.resolver or usual), limits.connect)
         names = DnsCache(bounded, time.monotonic, self._around.addresses)
         self._stack.push_async_callback(names.close)
         tls = self._settings.tls
@@ -444,9 +443,3 @@ def _system_tls() -> ssl.SSLContext:
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
     return context
-
-
-def _resolver(*, system: bool) -> Callable[[], AbstractResolver]:
-    # Without aiodns, aiohttp resolves names in the threads that do all other blocking work.
-    blocking = aiohttp.DefaultResolver is aiohttp.ThreadedResolver
-    return SystemResolver if system or blocking else aiohttp.DefaultResolver

@@ -233,3 +233,21 @@ def test_a_plain_header_has_the_limits_of_a_body(length: int) -> None:
     header = f'{start}{"x" * (length - len(start) - 2)}", <b>; rel="memento"'
 
     assert parse_header(header) == read(header.encode())[0]
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (
+            "../../../../web/2010/http://e.example/",
+            "https://a.example/web/2010/http://e.example/",
+        ),
+        ("2010//x", "https://a.example/gate/http://e.example/2010//x"),
+        ("./y?z=../..#f", "https://a.example/gate/http://e.example/y?z=../..#f"),
+        ("..", "https://a.example/gate/http://"),
+        ("../../../../../../..", "https://a.example/"),
+        ("?q", "https://a.example/gate/http://e.example/?q"),
+    ],
+)
+def test_a_relative_target_keeps_the_slashes_of_a_url_in_it(target: str, expected: str) -> None:
+    assert resolved(target, "https://a.example/gate/http://e.example/?x=/y") == expected

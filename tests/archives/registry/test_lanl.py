@@ -3,7 +3,13 @@
 import pytest
 
 from archives.registry.entry import BadEntry
-from archives.registry.lanl import MOST_CHARACTERS, MOST_ELEMENTS, from_lanl, is_xml
+from archives.registry.lanl import (
+    LONGEST_VALUE,
+    MOST_CHARACTERS,
+    MOST_ELEMENTS,
+    from_lanl,
+    is_xml,
+)
 
 LIST = """<?xml version="1.0" encoding="UTF-8"?>
 <links>
@@ -31,6 +37,13 @@ def test_archives_with_a_timegate_are_read() -> None:
     assert second.timemaps == {}
 
 
+@pytest.mark.parametrize("encoding", ["ISO-8859-1", "UTF-16", "x-unknown", "idna"])
+def test_the_declared_encoding_of_decoded_text_has_no_meaning(encoding: str) -> None:
+    text = LIST.replace("UTF-8", encoding).replace("Internet Archive", "Archivé")
+
+    assert from_lanl(text, "archivelist.xml")[0].name == "Archivé"
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -42,6 +55,8 @@ def test_archives_with_a_timegate_are_read() -> None:
         ("<a>" + "<b/>" * MOST_ELEMENTS + "</a>", "too many elements"),
         ("<links>" + " " * MOST_CHARACTERS, "longer than"),
         ('<links><link id="a"><timegate uri="ftp://a/"/></link></links>', "timegate"),
+        (f'<links><link id="a" longname="{"x" * (LONGEST_VALUE + 1)}"/></links>', "a value"),
+        ('<links><link id="a" longname="&x;"/></links>', "undefined entity"),
     ],
 )
 def test_other_documents_are_refused_with_the_reason(text: str, why: str) -> None:

@@ -14,10 +14,12 @@ from archives.registry import (
     Registry,
     bare_host,
     entry_from,
+    known_entries,
     load_file,
     load_known,
     read_entry,
 )
+from archives.registry.snapshot import SNAPSHOT, read_snapshot, write_snapshot
 
 KNOWN = load_known()
 FOLDER = Path(__file__).parents[3] / "archives" / "known"
@@ -345,3 +347,35 @@ def test_a_hosted_archive_shares_the_host_of_another() -> None:
     registry = Registry([host, hosted])
 
     assert registry.by_host("wayback.local") is host
+
+
+def test_the_snapshot_has_the_entries_of_the_files() -> None:
+    """Otherwise run ``make known``; a file that is missing in it is read as TOML."""
+    from_files = list(known_entries(FOLDER, use_snapshot=False))
+    rows = read_snapshot(FOLDER / SNAPSHOT)
+
+    assert list(known_entries(FOLDER)) == from_files
+    assert sum(digest in rows for digest, _ in from_files) > len(from_files) * 0.8
+
+
+def test_a_file_that_was_edited_is_read_itself(tmp_path: Path) -> None:
+    text = (FOLDER / "archive-it.toml").read_text("utf-8")
+    (tmp_path / "archive-it.toml").write_text(text, "utf-8")
+    write_snapshot(tmp_path / SNAPSHOT, list(known_entries(tmp_path)))
+    before = [entry for _, entry in known_entries(tmp_path)]
+
+    name = f'name = "{before[0].name}"'
+    assert name in text
+    (tmp_path / "archive-it.toml").write_text(text.replace(name, 'name = "Edited"'), "utf-8")
+
+    assert before[0].name != "Edited"
+    assert [entry.name for _, entry in known_entries(tmp_path)] == ["Edited"]
+
+
+def test_a_folder_without_a_snapshot_is_read_from_its_files(tmp_path: Path) -> None:
+    text = (FOLDER / "archive-it.toml").read_bytes()
+    (tmp_path / "archive-it.toml").write_bytes(text)
+
+    entries = [entry for _, entry in known_entries(tmp_path)]
+
+    assert [entry.id for entry in entries] == ["archive-it"]

@@ -68,6 +68,7 @@ outcomes = st.none() | st.builds(
     _via,
     st.lists(_text, max_size=3).map(tuple),
     st.dictionaries(_relations, mementos, max_size=4),
+    hops=st.just(()),
 )
 
 # Few times, so that answers often have the same one.

@@ -1,12 +1,13 @@
-"""Fair turns: a bounded number of waiters pass in each iteration of the event loop."""
+"""Fair turns in each iteration of the event loop, and slow work beside it."""
 
 import asyncio
+import threading
 from itertools import pairwise
 
 import pytest
 
 from tests.clock import in_virtual_time
-from timegate.event_loop import FairTurns
+from timegate.event_loop import FairTurns, SlowWork
 
 
 async def _passing(turnstile: FairTurns, number: int, passed: list[int]) -> None:
@@ -72,3 +73,60 @@ def test_without_waiters_the_loop_sleeps() -> None:
         await asyncio.sleep(1_000.0)
 
     in_virtual_time(story())
+
+
+async def test_the_event_loop_goes_on_beside_slow_work() -> None:
+    goes_on = threading.Event()
+    asyncio.get_running_loop().call_later(0.01, goes_on.set)
+
+    assert await SlowWork().run(lambda: goes_on.wait(20))
+
+
+async def test_slow_work_is_done_one_piece_at_a_time_and_in_order() -> None:
+    slow, running, done = SlowWork(), list[int](), list[int]()
+
+    def work(number: int) -> None:
+        assert running == []
+        running.append(number)
+        threading.Event().wait(0.001)
+        running.remove(number)
+        done.append(number)
+
+    await asyncio.gather(*(slow.run(lambda n=n: work(n)) for n in range(20)))  # type: ignore[misc]
+
+    assert done == list(range(20))
+
+
+async def test_slow_work_does_not_wait_for_others_without_end() -> None:
+    slow, released = SlowWork(wait=0.01), threading.Event()
+
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(slow.run(lambda: released.wait(20)))
+        await asyncio.sleep(0)
+        with pytest.raises(TimeoutError):
+            await slow.run(lambda: None)
+        released.set()
+
+    assert first.result()
+
+
+async def test_cancelled_work_keeps_its_turn_until_its_thread_has_ended() -> None:
+    slow, released, running = SlowWork(), threading.Event(), threading.Event()
+
+    def first() -> None:
+        running.set()
+        released.wait(20)
+        raise ValueError("nobody waits for this")
+
+    async with asyncio.TaskGroup() as group:
+        cancelled = group.create_task(slow.run(first))
+        await asyncio.to_thread(running.wait, 20)
+        cancelled.cancel()
+        second = group.create_task(slow.run(released.is_set))
+        await asyncio.sleep(0.01)
+        waits = not second.done()
+        released.set()
+
+    assert waits
+    assert cancelled.cancelled()
+    assert second.result()

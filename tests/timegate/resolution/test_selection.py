@@ -3,9 +3,11 @@
 from archives.errors import Misbehaved, Refused
 from archives.model import Closest, Memento
 from archives.moment import Moment
+from archives.registry import Registry
 from tests.clock import in_virtual_time
 from tests.scenario import FakeArchive, World
 from timegate.resolution.model import Preferences, Query, Resolution
+from timegate.verdict.members import known_comparison
 
 URL = "http://example.org/"
 AT = Moment("20160122112029")
@@ -268,3 +270,54 @@ def test_a_memento_that_never_comes_gives_way_to_the_next() -> None:
     )
 
     assert chosen(resolved(world, NAMED)) == ("other", DAY_LATER, "delivered")
+
+
+_DIGEST = "sha1:VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N"
+FORTY_DAYS_EARLIER = "20151213112029"
+
+
+def test_a_copy_40_days_off_in_the_named_archive_is_chosen_for_its_octets() -> None:
+    named = FakeArchive("named", 0.1, (FORTY_DAYS_EARLIER,), digest=_DIGEST)
+    other = FakeArchive("other", 0.1, (WEEK_LATER,), digest=_DIGEST)
+
+    resolution = resolved(World(named, other), NAMED)
+
+    assert chosen(resolution) == ("named", FORTY_DAYS_EARLIER, "delivered")
+    assert other.probed == []
+    known = known_comparison(resolution, Registry([]))
+    assert known is not None
+    assert (known.value, known.before, known.after) == (
+        "same-around",
+        named.captures(URL)[0],
+        other.captures(URL)[0],
+    )
+
+
+def test_it_is_not_chosen_without_digests_or_with_others() -> None:
+    for digest in (None, "sha1:2222222222222222222222222222AAAA"):
+        named = FakeArchive("named", 0.1, (FORTY_DAYS_EARLIER,), digest=_DIGEST)
+        other = FakeArchive("other", 0.1, (WEEK_LATER,), digest=digest)
+
+        resolution = resolved(World(named, other), NAMED)
+
+        assert chosen(resolution)[:2] == ("other", WEEK_LATER)
+        assert known_comparison(resolution, Registry([])) is None
+
+
+def test_a_copy_for_its_octets_that_is_gone_gives_way_to_the_other_side() -> None:
+    named = FakeArchive("named", 0.1, (FORTY_DAYS_EARLIER,), digest=_DIGEST, lost=True)
+    other = FakeArchive("other", 0.1, (WEEK_LATER,), digest=_DIGEST)
+
+    resolution = resolved(World(named, other), NAMED)
+
+    assert chosen(resolution) == ("other", WEEK_LATER, "delivered")
+    assert known_comparison(resolution, Registry([])) is None
+
+
+def test_a_client_that_wants_the_day_gets_the_day() -> None:
+    named = FakeArchive("named", 0.1, (FORTY_DAYS_EARLIER,), digest=_DIGEST)
+    other = FakeArchive("other", 0.1, (SECOND_LATER,), digest=_DIGEST)
+
+    resolution = resolved(World(named, other), NAMED, Preferences(precision="day"))
+
+    assert chosen(resolution)[:2] == ("other", SECOND_LATER)

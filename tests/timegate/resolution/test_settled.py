@@ -28,7 +28,7 @@ NOW: Final = datetime(2026, 11, 1, tzinfo=UTC)
 START: Final = datetime(2026, 9, 1, tzinfo=UTC)
 """A month before what counts as recent: answers around it live for a day, or for an hour."""
 ARCHIVES: Final = ("a", "b", "c")
-VARY: Final = "accept-datetime, prefer"
+VARY: Final = "accept-datetime, accept-datetime-precise, prefer"
 
 
 def stamp(seconds: int) -> str:

@@ -85,3 +85,19 @@ def test_for_a_blocked_url_the_plan_is_empty_and_the_url_is_noted() -> None:
 
     assert plans == [Plan(()), Plan((("plain",),))]
     assert blocked == ["http://x.org/"]
+
+
+def test_an_archive_that_must_not_be_queried_for_a_url_is_named_with_the_reason() -> None:
+    entries = [entry_from({**PLAIN, "id": name}, "a test") for name in ("x", "y")]
+    planner = Planner(
+        entries, knowledge(), refusals={"x": lambda url: "port 81" if ":81" in url else None}
+    )
+
+    plans = [
+        planner.plan(Query(f"http://example.org{port}/", None), Preferences(), UNLIMITED)
+        for port in ("", ":81", "")
+    ]
+
+    assert [set(plan.order) for plan in plans] == [{"x", "y"}, {"y"}, {"x", "y"}]
+    refused = [plan.refused for plan in plans]
+    assert refused == [(), (Skip("x", "refused", "port 81"),), ()]

@@ -8,7 +8,7 @@ from tests.fakes import UNLIMITED as NO_LIMITS
 from timegate.resolution.context import UNLIMITED, RequestContext
 from timegate.upstream.breaker import Breakers
 from timegate.upstream.rate_limit import LocalRateLimiter, RequestQueue
-from timegate.upstream.stack import Guard
+from timegate.upstream.stack import Guard, GuardedFetcher
 
 
 def breaking(
@@ -16,7 +16,8 @@ def breaking(
 ) -> Fetcher:
     """Return *fetch* behind the breaker of *archive*, without rate limits."""
     queue = RequestQueue(LocalRateLimiter(NO_LIMITS, clock), NO_LIMITS.at_once)
-    return Guard(fetch, archive, breakers, queue, 0.0, clock).within(UNLIMITED)
+    guard = Guard(fetch, archive, breakers, queue, 0.0, clock)
+    return GuardedFetcher(guard, UNLIMITED)
 
 
 def rate_limited(fetch: Fetcher, archive: str, queue: RequestQueue, patience: float) -> Fetcher:
@@ -35,4 +36,5 @@ def within_budget(
     clock = time.monotonic
     breakers = Breakers([archive], clock, lambda: 0.0)
     queue = queue or RequestQueue(LocalRateLimiter(NO_LIMITS, clock), NO_LIMITS.at_once)
-    return Guard(fetch, archive, breakers, queue, patience, clock).within(context)
+    guard = Guard(fetch, archive, breakers, queue, patience, clock)
+    return GuardedFetcher(guard, context)

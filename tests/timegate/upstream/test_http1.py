@@ -63,7 +63,7 @@ class Wire(asyncio.Transport):
 
 
 def pace(first_byte: float = 10, stall: float = 30, total: float = 60) -> ResponseTimeouts:
-    return ResponseTimeouts(first_byte, stall, asyncio.get_running_loop().time() + total)
+    return ResponseTimeouts(first_byte, stall, total)
 
 
 async def whole(wire: Wire, limits: ResponseTimeouts | None = None) -> bytes:

@@ -4,13 +4,16 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from archives.errors import ArchiveError
 from archives.source import Request
-from timegate.upstream.open_web import OpenWeb, open_web, refusal_of
+from timegate.resolution.context import UNLIMITED, RequestContext
+from timegate.resolution.model import LiveOriginal, Preferences, Query
+from timegate.upstream.open_web import OpenWeb, OriginalStates, open_web, refusal_of
 from timegate.upstream.stack import UpstreamEnvironment, UpstreamSettings
 
 SETTINGS = UpstreamSettings("mailto:a@example.org")
@@ -119,3 +122,148 @@ async def test_a_host_of_the_operator_is_not_a_metadata_service() -> None:
     async with open_web(SETTINGS, {"intranet.example:80"}, names) as web:
         with pytest.raises(ArchiveError, match="forbidden address"):
             await body_of(web, "http://intranet.example/")
+
+
+NOW = datetime(2026, 11, 18, 6, 0, 0, tzinfo=UTC)
+PAGE = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+
+def states_of(web: OpenWeb, patience: float = 5.0, refused: str = "") -> OriginalStates:
+    return OriginalStates(
+        web, lambda: NOW, patience, lambda url: "no" if refused and refused in url else None
+    )
+
+
+async def state_of(
+    states: OriginalStates,
+    url: str,
+    preferences: Preferences | None = None,
+    context: RequestContext = UNLIMITED,
+) -> LiveOriginal | None:
+    query = Query(url, None, identifier=f"duri::{url}")
+    return await states(query, preferences or Preferences(live=True), context)
+
+
+async def test_an_original_is_asked_once_and_its_state_has_the_time_of_the_request() -> None:
+    async with (
+        a_server(PAGE) as (port, requests),
+        open_web(SETTINGS, {f"127.0.0.1:{port}"}) as web,
+    ):
+        states, url = states_of(web), f"http://127.0.0.1:{port}/a"
+        found = await asyncio.gather(*(state_of(states, url) for _ in range(20)))
+        again = await state_of(states, url, Preferences(live=True, no_cache=True))
+
+    first = found[0]
+    assert first is not None
+    assert first.answers
+    assert (first.status, str(first.requested)) == (200, "2026-11-18T06:00:00Z")
+    assert found == [first] * 20
+    assert again is not None
+    assert [line.split()[0] for line in requests] == [b"HEAD", b"HEAD"]
+
+
+@pytest.mark.parametrize("status", [403, 405, 500, 501])
+async def test_get_is_tried_after_an_error_that_may_concern_head_only(status: int) -> None:
+    error = f"HTTP/1.1 {status} No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    async with (
+        a_server(error.encode()) as (port, requests),
+        open_web(SETTINGS, {f"127.0.0.1:{port}"}) as web,
+    ):
+        found = await state_of(states_of(web), f"http://127.0.0.1:{port}/")
+
+    assert found is not None
+    assert (found.status, found.why) == (status, f"answers {status}")
+    assert [line.split()[0] for line in requests] == [b"HEAD", b"GET"]
+
+
+async def test_a_redirect_to_a_private_address_is_no_answer() -> None:
+    moved = b"HTTP/1.1 302 F\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"
+    async with (
+        a_server(moved) as (port, _),
+        open_web(SETTINGS, {f"127.0.0.1:{port}"}) as web,
+    ):
+        found = await state_of(states_of(web), f"http://127.0.0.1:{port}/")
+
+    assert found is not None
+    assert "is not requested" in found.why
+
+
+async def test_a_redirect_in_a_circle_ends() -> None:
+    moved = b"HTTP/1.1 302 F\r\nLocation: /\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    async with (
+        a_server(moved) as (port, requests),
+        open_web(SETTINGS, {f"127.0.0.1:{port}"}) as web,
+    ):
+        found = await state_of(states_of(web), f"http://127.0.0.1:{port}/")
+
+    assert found is not None
+    assert "redirects more than" in found.why
+    assert len(requests) == 6
+
+
+async def test_an_original_that_does_not_answer_in_time_is_not_waited_for() -> None:
+    async with (
+        a_server(b"") as (port, _),
+        open_web(SETTINGS, {f"127.0.0.1:{port}"}) as web,
+    ):
+        found = await state_of(states_of(web, patience=0.0), f"http://127.0.0.1:{port}/")
+
+    assert found is not None
+    assert not found.answers
+    assert found.status is None
+
+
+@pytest.mark.parametrize(
+    "preferences",
+    [
+        Preferences(live=True, archives=frozenset({"a"})),
+        Preferences(live=True, precision="exact"),
+        Preferences(live=True, verify="content"),
+        Preferences(live=True, only_if_cached=True),
+    ],
+)
+async def test_a_request_for_a_memento_does_not_request_the_original(
+    preferences: Preferences,
+) -> None:
+    async with (
+        a_server(PAGE) as (port, requests),
+        open_web(SETTINGS, {f"127.0.0.1:{port}"}) as web,
+    ):
+        found = await state_of(states_of(web), f"http://127.0.0.1:{port}/", preferences)
+        refused = await state_of(
+            states_of(web, refused="127.0.0.1"), f"http://127.0.0.1:{port}/"
+        )
+
+    assert (found, refused, requests) == (None, None, [])
+
+
+class _UsedUp:
+    granted = False
+
+    async def charge(self, original: str) -> "_UsedUp":
+        assert original
+        return self
+
+    def use(self) -> None:
+        raise AssertionError
+
+    def settle(self) -> None: ...
+
+
+async def test_a_client_without_quota_causes_no_request_to_an_original() -> None:
+    async with (
+        a_server(PAGE) as (port, requests),
+        open_web(SETTINGS, {f"127.0.0.1:{port}"}) as web,
+    ):
+        context = UNLIMITED._replace(quota=_UsedUp())
+        url = f"http://127.0.0.1:{port}/"
+        states = states_of(web)
+        found = await state_of(states, url, context=context)
+        other = await state_of(states, url)
+
+    assert found is not None
+    assert "quota" in found.why
+    # What one client may not ask is no answer for another.
+    assert other is not None
+    assert other.answers
+    assert len(requests) == 1
