@@ -67,6 +67,8 @@ class FakeArchive:
     """Whether requests for its mementos are never answered."""
     links: Mapping[Relation, str] = field(default_factory=dict)
     """Stamps of mementos that its answers link."""
+    digest: str | None = None
+    """The digest that its index states for all of its captures."""
     asked: list[tuple[str, Moment | None]] = field(default_factory=list)
     probed: list[str] = field(default_factory=list)
     """Addresses of mementos that were requested."""
@@ -85,6 +87,8 @@ class FakeArchive:
                 original,
                 self.name,
                 self.status,
+                None,
+                self.digest,
             )
             for stamp in self.stamps
         ]

@@ -9,12 +9,13 @@ from pathlib import Path
 from re import _constants as codes  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from types import ModuleType
+from typing import cast
 
 import pytest
 
 import archives
 import timegate
-from archives.regex_compat import atomic
+from archives.regex_compat import LazyPattern, atomic
 from tests.architecture.figures import Figure
 from tests.architecture.journeys import traced_figures
 from tests.architecture.tree import import_layers, static_figures
@@ -80,8 +81,8 @@ def test_every_package_has_its_layer() -> None:
 
 def expressions_of(module: ModuleType) -> "Iterator[tuple[str, re.Pattern[str]]]":
     for name, value in vars(module).items():
-        if isinstance(value, re.Pattern):
-            yield f"{module.__name__}.{name}", value
+        if isinstance(value, re.Pattern | LazyPattern):
+            yield f"{module.__name__}.{name}", cast("re.Pattern[str]", value)
 
 
 EXPRESSIONS = [found for module in modules() for found in expressions_of(module)]

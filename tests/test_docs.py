@@ -191,6 +191,18 @@ def test_links_in_the_documents_lead_somewhere() -> None:
                 assert (document.parent / target).exists(), f"{document.name}: {target}"
 
 
+def test_ten_lines_lead_to_a_cited_kept_and_followed_page() -> None:
+    """`tests/test_documents.py` runs them."""
+    text = (ROOT / "docs" / "store.md").read_text()
+    block = text.partition("```console\n")[2].partition("```")[0]
+    commands = [line for line in block.splitlines() if line.startswith("$ ")]
+
+    assert 0 < len(commands) <= 10
+    assert not any(line.endswith("\\") for line in block.splitlines())
+    for step in ("serve", "-X PUT", "/duri:", "timegate keep", "timegate follow"):
+        assert any(step in command for command in commands), step
+
+
 def test_the_module_runs_as_a_command() -> None:
     command = [sys.executable, "-m", "timegate", "parse", "http://example.org/"]
 

@@ -68,6 +68,7 @@ from timegate.resolution.coalescing import (
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Deadlines, Query
 from timegate.resolution.neighbours import Neighbours
+from timegate.resolution.ranking import ProvenDigits
 from timegate.resolution.resolver import Resolver
 from timegate.resolution.selection import AddressOf, Selections
 from timegate.resolution.url_variants import EquivalentUrls
@@ -77,6 +78,14 @@ from timegate.routing.planner import Planner
 from timegate.store import JournalWriter, RevisionWriter, StoreJournal
 from timegate.timemaps import ArchiveLists
 from timegate.upstream.breaker import Breakers
+from timegate.upstream.open_web import (
+    ORIGINAL,
+    QUESTION_LIMITS,
+    OpenWeb,
+    OriginalStates,
+    open_web,
+    refusal_of,
+)
 from timegate.upstream.rate_limit import RateLimiter
 from timegate.upstream.stack import (
     ArchiveSources,
@@ -88,6 +97,7 @@ from timegate.upstream.stack import (
 )
 from timegate.upstream.worker_rate_limits import WorkerRateLimiters
 from timegate.verdict import raw_address, satisfies, verdict
+from timegate.verdict.members import proven
 
 if TYPE_CHECKING:
     from timegate.conformance.report import Report
@@ -172,9 +182,11 @@ async def build_core(  # noqa: PLR0913 -- what a process, a test or a command di
             addresses=state.upstream.addresses,
         )
         policy = _address_policy(config, base_url, state.metrics, serving=serving)
+        archives = [entry for entry in config.remote if not entry.kind.asks_originals]
         fetchers = await stack.enter_async_context(
-            open_fetchers(config.remote, settings, environment)
+            open_fetchers(archives, settings, environment)
         )
+        web = await _open_web(config, settings, environment, fetchers, stack)
         state.upstream.replace_breakers(fetchers.breakers)
         shared.watch(fetchers.breakers)
         stores = await _stores(config, stack) if serving and config.stores else {}
@@ -184,11 +196,31 @@ async def build_core(  # noqa: PLR0913 -- what a process, a test or a command di
             )
         )
         parts = _Parts(
-            config, base_url, state, shared, settings, fetchers, local, trace, policy
+            config, base_url, state, shared, settings, fetchers, local, trace, policy, web
         )
         core = await stack.enter_async_context(_core(parts, canaries=serving))
         series = await _series(config, stores, settings, environment, stack)
         yield replace(core, stores=stores, series=series)
+
+
+async def _open_web(
+    config: Config,
+    settings: UpstreamSettings,
+    environment: UpstreamEnvironment,
+    fetchers: Fetchers,
+    stack: AsyncExitStack,
+) -> OpenWeb | None:
+    """Open the way to originals, if they are to be requested; each host has its own limits."""
+    if not (config.live.enabled or config.live.timegates):
+        return None
+    opening = open_web(
+        settings, config.live.hosts, replace(environment, limiter=None), QUESTION_LIMITS
+    )
+    web = await stack.enter_async_context(opening)
+    if config.live.timegates:
+        fetchers[ORIGINAL] = web
+        fetchers.stacks[ORIGINAL] = web.within
+    return web
 
 
 async def _stores(config: Config, stack: AsyncExitStack) -> Mapping[str, JournalWriter]:
@@ -227,13 +259,14 @@ async def _series(
 async def build_server(core: Core, state: "ProcessState") -> "AsyncIterator[Dispatch]":
     """Build the HTTP handler over *core*; it is closed at the end of the block."""
     # The command line needs no HTTP server, which is slow to import.
-    from timegate.conformance.run import check_entry  # noqa: PLC0415
     from timegate.pages.checks import open_checks  # noqa: PLC0415
     from timegate.server.routes import Dependencies, open_routes  # noqa: PLC0415
 
     config = core.config
 
     def check(entry: ArchiveEntry) -> "Awaitable[tuple[Report, str]]":
+        from timegate.conformance.run import check_entry  # noqa: PLC0415 -- few servers check
+
         return check_entry(entry, core.upstream_settings, core.rate_limiter)
 
     async with (
@@ -426,6 +459,8 @@ class _Parts:
     local: LocalCollections
     trace: Trace | None
     policy: AddressPolicy
+    web: OpenWeb | None
+    """The way to originals, if they are to be requested."""
 
     @property
     def own(self) -> frozenset[str]:
@@ -441,6 +476,23 @@ class _Parts:
         """Return the fetcher of an archive, within the limits of a request."""
         local = self.local.fetchers.get(archive)
         return self.remote.within(archive, context) if local is None else local
+
+
+def _originals(parts: _Parts, blocklist: Blocklist) -> OriginalStates | None:
+    """Return what requests originals for an empty date, if the operator allows that."""
+    if parts.web is None or not parts.config.live.enabled:
+        return None
+    refused = partial(_unrequested, blocklist, parts.policy)
+    return OriginalStates(parts.web, _NOW, parts.config.hard, refused)
+
+
+def _unrequested(blocklist: Blocklist, policy: AddressPolicy, url: str) -> str | None:
+    """Return why the original *url* is not requested; None if it may be."""
+    if blocklist and blocklist.holds(url):
+        return "it is blocked by the operator of this server"
+    if policy.is_ours(url):
+        return "it is an address of this server"
+    return "it is an address of an archive" if policy.has_archive(url) else None
 
 
 @asynccontextmanager
@@ -462,7 +514,13 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
     await _read_observations(state.observations, store)
     known = _known(parts)
     blocklist = Blocklist(config.deny.urls, config.deny.hosts)
-    planner = Planner(config.askable, known, blocklist=blocklist, registry=config.registry)
+    planner = Planner(
+        config.askable,
+        known,
+        blocklist=blocklist,
+        registry=config.registry,
+        refusals={ORIGINAL: partial(refusal_of, hosts=config.live.hosts)},
+    )
     observer = AttemptObserver(
         state.metrics,
         (planner.note, parts.remote.breakers.observe),
@@ -474,7 +532,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
         aclosing(cache),
         open_canaries(
             config.canaries_every if canaries else None,
-            config.askable,
+            [entry for entry in config.askable if not entry.kind.asks_originals],
             contained,
             parts.remote,
             parts.shared.canary_store or store,
@@ -499,7 +557,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
         ) as coalescer,
         TextReader() as reader,
     ):
-        selections = Selections(verifier, _addresses(config.registry))
+        selections = Selections(verifier, _addresses(config.registry), _proven(config.registry))
         state.metrics.watch_archives(
             lambda: {entry.id: known.standing(entry.id) for entry in config.askable}
         )
@@ -514,6 +572,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             observe=state.metrics.resolved,
             selections=selections,
         )
+        resolver.originals = _originals(parts, blocklist)
         resolver.equivalents = EquivalentUrls(
             resolver, lambda found: satisfies(found, verdict(found, config.registry))
         )
@@ -554,8 +613,14 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             upstream_settings=parts.settings,
             rate_limiter=parts.shared.limiter,
             trace=parts.trace,
+            originals=resolver.originals,
         )
     await _write_observations(state.observations, store)
+
+
+def _proven(registry: Registry) -> ProvenDigits:
+    """Return how many digits of a stamp an archive of *registry* proves."""
+    return lambda memento: proven(memento.stamp, registry.by_id(memento.archive))
 
 
 def _addresses(registry: Registry) -> AddressOf:
@@ -629,7 +694,8 @@ def _address_policy(
     urls = (base_url, *filter(None, (config.replay_url,)))
     listen = config.listen
     ours = OwnAddress.of_all(urls, listen.host, listen.port) if serving else ()
-    return AddressPolicy(ours, refused)
+    remote = [entry for entry in config.registry.entries if not entry.kind.is_local]
+    return AddressPolicy(ours, refused).knowing(remote)
 
 
 def _known(parts: _Parts) -> CombinedKnowledge:

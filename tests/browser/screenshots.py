@@ -73,6 +73,9 @@ DEMO: Final = {
         f"/cite?id={quote(f'urn:pwid:harbour.example:2010-11-05T10:15:00Z:page:{_MUSEUM}')}"
     ),
     "collection": Shot("/collections/harbour"),
+    "verdict-doubt": Shot(
+        f"/?q={quote(f'Smith, J. (2010, November 5). Opening hours. {_MUSEUM}')}", height=900
+    ),
     "verdict-none": Shot(f"/?q=duri:2010:{_MUSEUM}never-there"),
     "verdict-not-asked": Shot(
         "/?q=urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk"

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.world import NEWS, PAGE
 
-TEXT = f"Smith (2009). One. {PAGE} (accessed 5 June 2005).\nDoe. Two. {NEWS} (03/04/2011)"
+TEXT = f"Smith (2004). One. {PAGE} (accessed 5 June 2005).\nDoe. Two. {NEWS} (03/04/2011)"
 """Two references; the date of the second can be read in two ways."""
 
 

@@ -1,14 +1,21 @@
 """Quotations and comparisons in a browser: the passage is highlighted, changes are shown."""
 
 import base64
+import json
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from urllib.error import HTTPError
+from urllib.parse import urlencode
+from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import Browser, expect
 
 from archives.model import Memento
+from tests.archived_sites import ArchivedPart
+from tests.browser.test_replay import replaying
 from tests.browser.world import demo
 from timegate.content.findings import CopyText
 from timegate.content.fragments import read_quote
@@ -29,7 +36,8 @@ COUNTED = """async source => {
   const data = canvas.getImageData(0, 0, image.width, image.height).data;
   let found = 0;
   for (let at = 0; at < data.length; at += 4)
-    found += data[at] === 1 && data[at + 1] === 2 && data[at + 2] === 254;
+    found += (data[at] === 1 && data[at + 1] === 2 && data[at + 2] === 254)
+      || (data[at] === 233 && data[at + 1] === 210 && data[at + 2] === 253);
   return found;
 }"""
 
@@ -102,3 +110,74 @@ def test_two_copies_are_side_by_side(browser: Browser) -> None:
         page.goto("/timemap/html/http://museum.example/")
         page.get_by_role("link", name="Compare the copy of 15 June 2009").click()
         expect(page.locator("h1")).to_have_text("Two copies side by side")
+
+
+LAMP = "the keeper's lamp - oil-fed, 9,5 kg & very bright - was sold"
+STYLED = PAGE.replace(
+    b"<h1>", b"<style>::target-text { background: #0102fe; color: #0102fe }</style><h1>", 1
+)
+
+
+@pytest.fixture(scope="module")
+def replay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    part = ArchivedPart("http://lamps.example/", STYLED, date="2012-01-01T00:00:00Z")
+    with replaying(tmp_path_factory.mktemp("lamps"), {"lamps": (part,)}) as url:
+        yield url
+
+
+def highlighted(browser: Browser, address: str) -> int:
+    """Return how many pixels are highlighted at *address*, after the page has settled."""
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(address, wait_until="networkidle")
+        page.wait_for_timeout(1_500)
+        shot = base64.b64encode(page.screenshot()).decode()
+        blank = context.new_page()
+        found: int = blank.evaluate(COUNTED, f"data:image/png;base64,{shot}")
+        return found
+
+
+def handed_out(replay: str) -> str:
+    """Return the link of the report to the copy with the quotation, once it is indexed."""
+    asked = f"{replay}/resolve/duri:2012-01-01:http://lamps.example/?"
+    asked += urlencode({"quote": LAMP, "as": "json"})
+    status = ""
+    for _ in range(60):
+        try:
+            with urlopen(asked, timeout=30) as answer:  # noqa: S310 -- loopback
+                quote = json.load(answer)["quote"]
+        except HTTPError as error:
+            quote = {"status": f"{error}"}
+        status = quote["status"]
+        if status == "found":
+            return str(quote["memento"])
+        time.sleep(0.5)
+    raise AssertionError(status)
+
+
+def test_the_link_that_is_handed_out_for_an_own_collection_is_highlighted(
+    browser: Browser, replay: str
+) -> None:
+    link = handed_out(replay)
+
+    assert ":~:text=" in link
+    assert highlighted(browser, link) > 500
+
+
+def test_a_program_gets_the_copy_at_the_link_that_is_handed_out(replay: str) -> None:
+    link = handed_out(replay).partition("#")[0]
+    with urlopen(link, timeout=30) as answer:  # noqa: S310 -- loopback
+        octets = answer.read()
+
+    assert answer.headers["Memento-Datetime"] == "Sun, 01 Jan 2012 00:00:00 GMT"
+    assert b"oil-fed" in octets
+
+
+def test_nothing_is_highlighted_in_the_frame_of_a_page(browser: Browser, replay: str) -> None:
+    """Browsers pass no text directive on to a frame; the link leads past it therefore."""
+    fragment = handed_out(replay).partition("#")[2]
+
+    assert (
+        highlighted(browser, f"{replay}/view/20120101000000/http://lamps.example/#{fragment}")
+        == 0
+    )

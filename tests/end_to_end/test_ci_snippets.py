@@ -79,6 +79,17 @@ def test_a_server_that_does_not_listen_is_waited_for_and_reported(tmp_path: Path
     assert "does not answer" in done.stderr
 
 
+def test_a_server_that_accepts_and_does_not_respond_is_waited_for_no_longer_than_stated(
+    tmp_path: Path,
+) -> None:
+    # A connection that is never answered costs 5 seconds: 30 of them exceed the limit of run.
+    with running("hang") as archive:
+        done = run(tmp_path, f"{archive.url}/timegate/", PAGE, WAIT="30")
+
+    assert done.returncode == 1
+    assert "does not answer" in done.stderr
+
+
 def step_of_the_action() -> str:
     """Return what the action runs in bash, as it stands in its file."""
     action = (SNIPPETS / "github-action/action.yml").read_text()

@@ -8,6 +8,7 @@ import gzip
 import http.client
 import json
 import shutil
+import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from email.message import Message
@@ -70,12 +71,31 @@ KINDS: Final[dict[str, bytes]] = {
         "subsecond", warcs.answer(), date="2020-02-20T20:20:20.123456Z", version="1.1"
     ),
 }
+TWICE: Final = b"Content-Length: 9999\r\nContent-Length: 3\r\n"
+LENGTHS: Final[dict[str, bytes]] = {
+    "too-large": warcs.answer(content_length="9999"),
+    "too-small": warcs.answer(content_length="3"),
+    "zero": warcs.answer(content_length="0"),
+    "huge": warcs.answer(content_length="9" * 15),
+    "negative": warcs.answer(content_length="-3"),
+    "garbage": warcs.answer(content_length="many"),
+    "empty": warcs.answer(content_length=""),
+    "twice": warcs.answer(x="1").replace(b"X: 1\r\n", TWICE),
+    "with-chunked": warcs.answer(
+        warcs.chunked(warcs.PAGE), transfer_encoding="chunked", content_length="3"
+    ),
+    "of-an-error": warcs.answer(b"gone", "404 Not Found", content_length="9999"),
+}
+"""Archived responses whose Content-Length is wrong."""
+LENGTHS_SITE: Final = "http://lengths.example/"
 
 
 def write_all(folder: Path) -> None:
     """Write pages, revisits, and one record of every kind in every layout."""
     make_warcs(folder)
     (folder / "kinds.warc.gz").write_bytes(warcs.gzipped(*KINDS.values()))
+    lengths = [warcs.record(b, url=LENGTHS_SITE + name) for name, b in LENGTHS.items()]
+    (folder / "lengths.warc.gz").write_bytes(warcs.gzipped(*lengths))
     (folder / "plain.warc").write_bytes(warcs.plain(warcs.response("http://plain.example/")))
     arc = [warcs.arc_header(), warcs.arc_record("http://arc.example/")]
     (folder / "one.arc.gz").write_bytes(warcs.gzipped(*arc))
@@ -214,6 +234,30 @@ def test_both_replay_the_same(both: Both, stamp: str, url: str) -> None:
     assert (status, body) == (their_status, their_body)
     assert ours["Memento-Datetime"] == theirs["Memento-Datetime"]
     assert archived_headers(ours) == archived_headers(theirs)
+
+
+def on_the_wire(base: str, stamp: str, url: str) -> bytes:
+    """Return all that is sent after the head, whatever its Content-Length is."""
+    split = urlsplit(base)
+    target = f"{split.path}{stamp}id_/{url}"
+    with socket.create_connection((split.hostname or "", split.port or 80), 20) as connection:
+        # HTTP/1.0: the body has no chunks.
+        connection.sendall(f"GET {target} HTTP/1.0\r\nHost: {split.netloc}\r\n\r\n".encode())
+        sent = b"".join(iter(lambda: connection.recv(65536), b""))
+    return sent.partition(b"\r\n\r\n")[2]
+
+
+@pytest.mark.parametrize("name", LENGTHS)
+def test_both_send_the_whole_payload_whatever_its_content_length_says(
+    both: Both, name: str
+) -> None:
+    page = ("20200220202020", LENGTHS_SITE + name)
+    _, ours, body = raw(both.ours, *page)
+
+    assert body == on_the_wire(both.theirs, *page) == on_the_wire(both.ours, *page)
+    # pywb passes the archived field on, so that clients wait for more or take less.
+    assert ours["Content-Length"] == str(len(body))
+    assert ours["Timegate-Diagnosis"].startswith("content-length-")
 
 
 def test_an_archived_redirect_leads_to_our_own_memento(both: Both) -> None:

@@ -17,6 +17,7 @@ from archives.warc.captures import Capture, captures_in
 from tests.end_to_end.pywb import running_pywb_over_wacz
 from tests.end_to_end.server import running_demo, serving
 from tests.end_to_end.test_extraction import validated
+from tests.end_to_end.test_store import PAGE, a_store, persist
 
 LIST = """\
 duri:2010-11-05T10:15:00Z:http://museum.example/
@@ -85,6 +86,35 @@ def test_the_store_and_the_archive_are_two_copies_and_a_second_run_changes_nothi
         capture_output=True,
     )
     assert checked.returncode == 0, checked.stdout
+
+
+def test_a_copy_in_the_store_of_another_server_makes_two_copies(tmp_path: Path) -> None:
+    other, own = tmp_path / "other", tmp_path / "own"
+    other.mkdir()
+    own.mkdir()
+    with a_store(other) as server:
+        stated = "Timegate-Datetime: 2020-06-01T00:00:00Z"
+        assert " 201 " in persist(f"{server.url}/store/notes/{PAGE}", "the page", stated)
+        there = f"{server.url}/collections/notes"
+        (own / "timegate.toml").write_text(
+            "[archives]\nuse = []\n"
+            '[[archive]]\nid = "other"\nkind = "memento"\n'
+            f'timegate = "{there}/timegate/"\ntimemap = "{there}/timemap/link/"\n'
+            f'replay = "{there}/{{time14}}/{{uri}}"\nraw = "{there}/{{time14}}id_/{{uri}}"\n'
+            '[[store]]\nid = "notes"\npath = "notes"\nfree_megabytes = 0\n'
+        )
+        (own / "list.txt").write_text(f"duri:2020-06-01T00:00:00Z:{PAGE}\n")
+        runs = [keep(own), keep(own)]
+    alone = keep(own)
+
+    reports = [json.loads(run.stdout) for run in (*runs, alone)]
+    assert [(r["outcome"], r["independent"], r["ensured"]) for r in reports] == [
+        ("kept", 2, True),
+        ("already", 2, True),
+        ("already", 1, False),
+    ]
+    assert [run.returncode for run in (*runs, alone)] == [0, 0, 4]
+    assert len(captures(own)) == 1
 
 
 def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path) -> None:

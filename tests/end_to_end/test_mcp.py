@@ -5,8 +5,10 @@ import io
 import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
+from random import Random
 from typing import Any
 
+import pytest
 from mcp import Client, StdioServerParameters
 
 from timegate.misbehave import ArchiveOptions, FakeCapture, captures_of, misbehaving_archive
@@ -99,6 +101,33 @@ async def test_a_lie_never_makes_a_quotation_absent(tmp_path: Path) -> None:
         if n % 2 and row["quote"] is not None:
             # A page that says that the capture is blocked was not the page.
             assert row["quote"]["status"] in ("found", "not-looked"), row
+
+
+SILENT = (*FAULTS, "unavailable", "forbidden", "too-many-seconds", "memento-503", "memento-429")
+LYING = (*LIES, "memento-to-login", "memento-to-home", "datetime-wrong", "always-newest")
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+async def test_nothing_is_false_over_a_random_panel(tmp_path: Path, seed: int) -> None:
+    """Some archives fail or gate, some lie, and only they hold half of the references."""
+    random = Random(seed)  # noqa: S311 -- a choice of faults
+    faults = (*random.sample(SILENT, 3), *random.sample(LYING, 2))
+
+    seen = await audited(tmp_path, faults)
+
+    rows = seen["references"]
+    assert len(rows) == 50
+    for n in HELD:
+        assert rows[n]["standing"] == "seen", (faults, rows[n])
+    for n in (*HELD, *LOST):
+        quote = rows[n]["quote"]
+        assert rows[n]["standing"] in ("seen", "unknown"), (faults, rows[n])
+        if n % 2:
+            # The page says it: a copy that could not be read does not deny it.
+            statuses = ("found", "elsewhere", "not-looked")
+            assert quote is None or quote["status"] in statuses, (faults, rows[n])
+        else:
+            assert quote is None or quote["status"] in ("absent", "not-looked"), rows[n]
 
 
 async def test_a_complete_panel_can_say_absent(tmp_path: Path) -> None:

@@ -49,9 +49,11 @@ class _CuttingHandler(BaseRequestHandler):
         with socket.create_connection(self.server.target) as inner:
             sending = threading.Thread(target=self._send, args=(inner,), daemon=True)
             sending.start()
-            while left > 0 and (octets := inner.recv(1 << 16)):
-                self.request.sendall(octets[:left])
-                left -= len(octets)
+            # The server or its client may be killed at any moment.
+            with suppress(OSError):
+                while left > 0 and (octets := inner.recv(1 << 16)):
+                    self.request.sendall(octets[:left])
+                    left -= len(octets)
             for each in (self.request, inner):
                 with suppress(OSError):
                     each.shutdown(socket.SHUT_RDWR)

@@ -54,7 +54,9 @@ def _run(name: str, seconds: int) -> bool:
         f"  {runs[0].rpartition(' ')[2] if runs else '?'} cases, exit {ended.returncode}"
     )
     if ended.returncode:
-        click.echo(output[-4000:])
+        # The trace of an exception is in the standard output.
+        click.echo(ended.stdout.decode(errors="replace")[-4000:])
+        click.echo(output[-2000:])
     return not ended.returncode
 
 

@@ -18,7 +18,7 @@ from archives.formats.decoding import decoder_for
 from archives.formats.httpdate import read_http_date, read_instant
 from archives.formats.linkformat import parse_header
 from archives.formats.ukvs import read_frequency
-from archives.kinds import KINDS
+from archives.kinds import KINDS, ORIGINAL
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.moment import Moment
 from archives.registry import from_memgator, load_known
@@ -28,7 +28,7 @@ from archives.source import AdapterSource, Request
 from archives.surt import surt
 from archives.uri import check_text, read_uri
 from archives.warc.captures import captures_in, read_digest
-from archives.warc.http import parse_fields
+from archives.warc.http import parse_fields, read_plain_http
 from archives.warc_index.cdx import read_cdx_file
 from timegate.access.networks import read_address
 from timegate.batch.model import BadInput, from_line
@@ -186,7 +186,7 @@ def _entry(kind: str) -> ArchiveEntry:
     return ArchiveEntry(
         id="test",
         name="Test",
-        kind=KINDS[kind],
+        kind={**KINDS, ORIGINAL.name: ORIGINAL}[kind],
         use=True,
         because="",
         access="open",
@@ -316,7 +316,11 @@ TARGETS: Final[Mapping[str, Target]] = {
     "addresses of replay": Target(
         _replay_place,
         (),
-        (b"2010/http://example.org/", b"2010-20100601@mine.im_/http://example.org/a?b"),
+        (
+            b"2010/http://example.org/",
+            b"2010-20100601@mine.im_/http://example.org/a?b",
+            b"2010-0161@" + b"`" * 41 + b".im_/x",
+        ),
         ("timegate.responses.replay_addresses.read_place",),
     ),
     "identifiers": Target(
@@ -462,6 +466,12 @@ TARGETS: Final[Mapping[str, Target]] = {
         (b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n folded\r\n\r\n",),
         ("archives.warc.http.parse_fields", "archives.warc.http.decode_text"),
     ),
+    "archived responses": Target(
+        lambda octets: read_plain_http(octets, 0, len(octets)),
+        (),
+        (b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>",),
+        ("archives.warc.http.read_plain_http",),
+    ),
     "addresses": Target(
         lambda octets: read_address(_text(octets)),
         (),
@@ -586,7 +596,7 @@ TARGETS: Final[Mapping[str, Target]] = {
         ("timegate.references.pasted.read_pasted",),
     ),
     "lists in requests": Target(
-        lambda octets: read_list(octets, "", REGISTRY, NOW),
+        lambda octets: read_list(octets, "", REGISTRY, NOW, 1000),
         (BadInput,),
         (
             b"<part>\nurn:pwid:a.example:2016-01-22Z:part:http://example.org/?a&b\n</part>\n",
@@ -712,6 +722,6 @@ TARGETS: Final[Mapping[str, Target]] = {
             ),
             (),
         )
-        for kind in ("memento", "wayback", "cdx")
+        for kind in ("memento", "wayback", "cdx", "original")
     },
 }

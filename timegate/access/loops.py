@@ -18,7 +18,8 @@ _WORD: Final = r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}"
 _MEMBER: Final = re.compile(
     rf"([A-Za-z0-9!#$%&'*+.^_`|~:\[\]-]{{1,255}})"
     rf"(?:[ \t]{{0,9}};[ \t]{{0,9}}{_WORD}="
-    rf"(?:{_WORD}|\"[ !#-\[\]-~]{{0,64}}\")){{0,8}}"
+    rf"(?:{_WORD}|\"(?:[\t !#-\[\]-~]|\\[\t -~]){{0,64}}\")){{0,8}}"
+    r"[ \t]*+(?:,[ \t,]*+|\Z)"
 )
 
 
@@ -39,11 +40,14 @@ def checked(value: str, own: str) -> str:
     """Return the names in *value* to pass on. Raises BadLoopField or Loop."""
     if len(value) > LONGEST:
         raise BadLoopField(f"longer than {LONGEST} characters")
-    members = [member.strip(" \t") for member in value.split(",")]
-    found = [_MEMBER.fullmatch(member) for member in members if member]
-    names = [match[1] for match in found if match is not None]
-    if len(names) < len(found):
-        raise BadLoopField("a name is a host or a token, with parameters after semicolons")
+    names: list[str] = []
+    at = len(value) - len(value.lstrip(" \t,"))
+    while at < len(value):
+        found = _MEMBER.match(value, at)
+        if found is None:
+            raise BadLoopField("a name is a host or a token, with parameters after semicolons")
+        names.append(found[1])
+        at = found.end()
     if own in names:
         raise Loop("this server asked another one, which asked this server again")
     if len(names) > MOST_NAMES:

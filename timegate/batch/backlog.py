@@ -150,10 +150,12 @@ def decoded(content: str | bytes) -> Item:
             str(said),
             bool(doubt),
             str(quote),
+            str(published),
         ] if _are_texts([*references, *dates, *also]) and position >= 0:
             return Item(
                 *(position, text, (*references,), (*dates,), trouble, (*also,), said, doubt),
                 quote=quote,
+                published=published,
             )
     raise ValueError("not an item")
 

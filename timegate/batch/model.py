@@ -173,6 +173,8 @@ def code_of(resolution: Resolution, judged: Verdict) -> Code:
     A copy in another archive than the named one is as good, unless the preferences demand the
     named archive: lists are often resolved to replace links into an archive that is gone.
     """
+    if resolution.live is not None and resolution.live.answers:
+        return 0
     if resolution.memento is None:
         # If no archive could be queried, none has said that there is no copy; nor has the
         # archive that the reference names, if it was not queried.

@@ -11,15 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import BinaryIO, Final, Literal, NamedTuple
 
-from rich.console import Console  # noqa: TID251 -- it shows only our own numbers
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-)
-
 from archives.moment import Moment
 from timegate.batch.journal import Journal
 from timegate.batch.model import ItemResult
@@ -226,7 +217,11 @@ class NewLinks(NamedTuple):
         if not self.without:
             return ""
         added = "none" if not self.added else str(self.added)
-        undated = f"; {self.undated} had no date, which --at gives" if self.undated else ""
+        undated = (
+            f"; {self.undated} had no date of access, which --at or --published gives"
+            if self.undated
+            else ""
+        )
         unlike = (
             f"; {self.unlike} have only a copy that is not as requested" if self.unlike else ""
         )
@@ -357,6 +352,18 @@ def show_progress(
 
 @contextmanager
 def _bar(total: int | None, done: int, left: SecondsLeft) -> Iterator[Advance]:
+    # Here, because rich takes long to import, and most commands show no bar.
+    from rich.console import (  # noqa: PLC0415
+        Console,  # noqa: TID251 -- it shows only our own numbers
+    )
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
     columns = (
         BarColumn(),
         MofNCompleteColumn(),

@@ -66,12 +66,15 @@ class ListSource:
         registry: Registry,
         at: Moment | None = None,
         *,
+        published: bool = False,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """*name* is a path, or ``-`` for standard input; without *form* it is detected.
 
-        *at* is the time for references without a date.
+        *at* is the time for references without a date. *published*: a date of publication is
+        used for a reference without any other.
         """
+        self._published = published
         self._default = () if at is None else (str(at),)
         self.name = name
         self._columns = columns
@@ -165,6 +168,9 @@ class ListSource:
 
     def _dated(self, item: Item) -> Item:
         """Return *item* with the time for references without a date."""
+        if self._published and item.published and not item.dates:
+            said = f"Date used: {item.published}, the date of publication"
+            return item._replace(dates=(item.published,), said=said, doubt=False)
         if item.dates or item.trouble or not self._default:
             return item
         return item._replace(dates=self._default)

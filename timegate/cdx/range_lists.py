@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from archives.addresses import AddressPolicy
@@ -60,12 +60,12 @@ class RangeLists:
         """Merge the lists of *archives*; those without an index are noted as failures."""
         named = list(archives)
         listed = [name for name in named if self._lists_ranges(name)]
-        context = replace(context, budget=Budget(MOST_REQUESTS, MOST_OCTETS))
+        context = context._replace(budget=Budget(MOST_REQUESTS, MOST_OCTETS))
         async with AsyncExitStack() as stack:
             if context.quota is not None:
                 charge = await context.quota.charge(query.url)
                 stack.callback(charge.settle)
-                context = replace(context, charge=charge)
+                context = context._replace(charge=charge)
             lists = {name: self._of(name, query, preferences, context) for name in listed}
             merge = await stack.enter_async_context(merged_ranges(lists, query.url, turns))
             merge.note_unlisted(name for name in named if name not in lists)

@@ -57,6 +57,7 @@ class BatchOptions:
     input_format: InputFormat | None
     column: str | None
     date_column: tuple[str, ...]
+    published: bool
     output: str
     to: str | None
     report: Path | None
@@ -100,6 +101,11 @@ _OPTIONS: Final = (
         multiple=True,
         metavar="NAME",
         help="CSV column with dates; repeatable.",
+    ),
+    click.option(
+        "--published",
+        is_flag=True,
+        help="Use dates of publication where no date of access is stated.",
     ),
     click.option(
         "--output", default="-", metavar="FILE", help="File for the results; - prints them."
@@ -221,7 +227,12 @@ class _Batch:
         self._preferences = preferences
         columns = Columns(options.column, options.date_column)
         self._source = ListSource(
-            options.batch or "-", options.input_format, columns, config.registry, at
+            options.batch or "-",
+            options.input_format,
+            columns,
+            config.registry,
+            at,
+            published=options.published,
         )
         self._form = self._output_format()
 

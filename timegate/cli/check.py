@@ -268,9 +268,18 @@ def entries_in(config: Config, ids: Sequence[str], *, everything: bool) -> list[
             why = f"unknown archive {name!r}; `timegate archives` lists the known ones"
             raise click.UsageError(why)
         if entry.timegate is None:
-            raise click.UsageError(f"{entry.id} has no TimeGate to check")
+            raise click.UsageError(_without_timegate(entry))
         entries.append(entry)
     return list({entry.id: entry for entry in entries}.values())
+
+
+def _without_timegate(entry: ArchiveEntry) -> str:
+    if entry.kind.asks_originals:
+        return (
+            f"{entry.id} stands for every page that is its own TimeGate, and has no address of "
+            "its own: give the address of one: timegate check --kind original URL"
+        )
+    return f"{entry.id} has no TimeGate to check"
 
 
 def _all_with_timegates(config: Config) -> list[ArchiveEntry]:

@@ -270,6 +270,9 @@ def _entry(config: Config, archive: str) -> ArchiveEntry:
     if on_site or not entry.kind.is_askable:
         why = entry.access_note or entry.because
         raise click.UsageError(f"{entry.id} cannot be queried by programs: {why}")
+    if entry.kind.asks_originals:
+        why = "has no address of its own; timegate resolve queries originals"
+        raise click.UsageError(f"{entry.id} {why}")
     return entry
 
 

@@ -4,9 +4,10 @@ import asyncio
 import fcntl
 import os
 import shlex
+import signal
 import sqlite3
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from timegate.cli.options import (
 from timegate.cli.output import echo
 from timegate.config import Config
 from timegate.config.loading import every as interval
+from timegate.event_loop import end
 from timegate.identifiers import parse
 from timegate.references.lines import Columns
 from timegate.references.model import BadInput
@@ -39,6 +41,7 @@ from timegate.text import counted
 
 if TYPE_CHECKING:
     from timegate.core import Core
+    from timegate.following import Change
     from timegate.following.change_file import ChangeFile
     from timegate.following.follower import Follower
     from timegate.following.reporting import ChangeReport
@@ -48,11 +51,14 @@ _AT_ONCE: Final = 4
 """Pages whose archives are queried at once."""
 _PATIENCE: Final = 120.0
 """Seconds that a query waits for the rate limit of its archive."""
+_LAST_REPORT: Final = 10.0
+"""Seconds that a process which is stopped waits for the report of a change."""
 _TICK: Final = 60.0
 """Seconds after which pages are looked at again."""
 _REPORT_FAILED: Final = 1
 _NO_ANSWER: Final = 4
 _INTERRUPTED: Final = 130
+_TERMINATED: Final = 143
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +96,9 @@ async def follow(config: Config, command: FollowCommand) -> int:
     from timegate.app import follower_of  # noqa: PLC0415 -- slow to import
     from timegate.following.change_file import ChangeFile  # noqa: PLC0415
 
+    this = asyncio.current_task()
+    if this is not None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, this.cancel)
     core_opened = open_core(config, config.base_url or BASE_URL, queue_patience=_PATIENCE)
     with ChangeFile(command.state, reports=True) as file:
         async with (
@@ -146,13 +155,40 @@ async def _report_all(file: "ChangeFile", report: "ChangeReport", outcome: _Outc
 
     while changes := await asyncio.to_thread(file.unreported):
         for change in changes:
+            if change.is_repeated:
+                uri = change.memento.uri
+                echo(f"perhaps reported before, when a process was killed: {uri}", err=True)
             try:
-                await report(change)
+                await _to_the_end(_reported(file, report, change))
             except ReportFailed as error:
                 outcome.failures[change.memento.uri] = str(error)
                 return
-            await asyncio.to_thread(file.mark_reported, [change.number])
             outcome.reported += 1
+
+
+async def _reported(file: "ChangeFile", report: "ChangeReport", change: "Change") -> None:
+    """Report one change, and note that. Raises ReportFailed."""
+    from timegate.following.reporting import ReportFailed  # noqa: PLC0415
+
+    await asyncio.to_thread(file.begin_report, change.number)
+    try:
+        await report(change)
+    except ReportFailed:
+        await asyncio.to_thread(file.end_report, change.number, reported=False)
+        raise
+    await asyncio.to_thread(file.end_report, change.number, reported=True)
+
+
+async def _to_the_end(reporting: Coroutine[None, None, None]) -> None:
+    """Await *reporting*; a process that is stopped waits for it, so that it is not repeated."""
+    task = asyncio.get_running_loop().create_task(reporting)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task}, timeout=_LAST_REPORT)
+        raise
+    finally:
+        await end([task])
 
 
 @asynccontextmanager
@@ -332,6 +368,9 @@ def _run(config: Config, command: FollowCommand) -> int:
         except KeyboardInterrupt:
             echo("stopped; the same command continues", err=True)
             return _INTERRUPTED
+        except asyncio.CancelledError:
+            echo("stopped; the same command continues", err=True)
+            return _TERMINATED
 
 
 def _program(text: str | None) -> tuple[str, ...]:

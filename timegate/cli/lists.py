@@ -156,7 +156,7 @@ async def opened_core(job: ListJob) -> AsyncIterator["Core"]:
 async def _resolve(
     core: "Core", query: Query, preferences: Preferences, answered: Answered
 ) -> Resolution:
-    context = replace(UNLIMITED, answered=answered)
+    context = UNLIMITED._replace(answered=answered)
     return await core.resolver.resolve(query, preferences, context)
 
 

@@ -8,7 +8,6 @@ write such characters as escapes; the linter bans click's and rich's own.
 
 import json
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -69,7 +68,9 @@ class ProgressLine:
 
     def show(self, text: str) -> None:
         """Replace the line with *text*, cut to the width of the terminal."""
-        width = max(shutil.get_terminal_size().columns - 1, 1)
+        from shutil import get_terminal_size  # noqa: PLC0415 -- few commands show progress
+
+        width = max(get_terminal_size().columns - 1, 1)
         self._write(escaped(text)[:width])
 
     def clear(self) -> None:

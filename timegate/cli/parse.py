@@ -133,7 +133,8 @@ def _description(text: str, reading: ParsedIdentifier, registry: Registry) -> It
 def _facts(reading: ParsedIdentifier, registry: Registry) -> Iterator[Line]:
     identifier = reading.identifier
     kind = reading.kind.label
-    yield kind if reading.conforming else (f"{kind}, ", Styled("repaired", "yellow"))
+    repairs = [d for d in reading.diagnostics if d.repair and not d.token.startswith("ext-")]
+    yield (f"{kind}, ", Styled("repaired", "yellow")) if repairs else kind
     entry = registry.by_id(reading.entry) if reading.entry else None
     if entry is not None:
         yield f"archive    {identifier.archive or entry.id} ({entry.name})"
@@ -149,6 +150,8 @@ def _facts(reading: ParsedIdentifier, registry: Registry) -> Iterator[Line]:
     yield f"canonical  {identifier.canonical or 'none: this time has no notation'}"
     for diagnostic in reading.diagnostics:
         effect = Styled("repaired", "yellow") if diagnostic.repair else "note    "
+        if diagnostic.token.startswith("ext-"):
+            effect = "extended"
         where = f"at character {diagnostic.position + 1}"
         yield effect, f"   {diagnostic.token}: {diagnostic.why} ({where})"
 

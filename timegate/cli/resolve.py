@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shlex
 import signal
 import sys
 from collections.abc import Iterator
@@ -148,7 +149,7 @@ async def _resolve(
         code = 1
     if options.as_json:
         members = report(resolution, judged, registry, core.base_url)
-        if resolution.memento is None:
+        if resolution.memento is None and judged.match.value == "none":
             lacking = failure(resolution, registry)
             members |= {"headline": lacking.title, "words": lacking.detail}
         echo(json.dumps({"input": text, "code": code, **given.members, **members}))
@@ -160,6 +161,15 @@ async def _resolve(
         (show if sys.stdout.isatty() else _print)(given.title, resolution, judged, registry)
         echo_lines(f"  {line}" for line in (*given.said, *_longer(resolution)))
     return code
+
+
+def _repeated(
+    config: Path | None, archives: Path | None, contact: str | None, *, demo: bool
+) -> str:
+    """Return the options that a suggested command must have to ask the same archives."""
+    named = (("--config", config), ("--archives", archives), ("--contact", contact))
+    given = (f" {name} {shlex.quote(str(value))}" for name, value in named if value is not None)
+    return "".join([" --demo" if demo else "", *given])
 
 
 def _longer(resolution: Resolution) -> Iterator[str]:
@@ -321,12 +331,12 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
             sys.exit(resolve_batch(settings, batch, preferences, choices.moment()))
         options = ResolveOptions(
             # As long as the page waits, so that both give the same answer.
-            replace(preferences, wait=preferences.wait or _patience(preferences)),
+            replace(preferences, wait=preferences.wait or _patience(preferences), live=True),
             choices.moment(),
             form,
             titles,
             as_json=as_json,
-            repeated=" --demo" if demo else "",
+            repeated=_repeated(config, archives, contact, demo=demo),
         )
         if demo and sys.stderr.isatty():
             echo("The links work while the demo runs: timegate serve --demo", err=True)

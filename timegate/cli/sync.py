@@ -142,7 +142,7 @@ def _summarize(report: SyncReport, command: SyncCommand) -> None:
             "written": report.written,
             "here": report.here,
             "unverified": report.unverified,
-            "conflicts": report.conflicts,
+            "conflicts": [each._asdict() for each in report.conflicts],
             "failures": report.failures,
         }
         echo(json.dumps(members))
@@ -153,8 +153,9 @@ def _summarize(report: SyncReport, command: SyncCommand) -> None:
         f"{report.written} copied{unverified}, {report.here} here before, "
         f"{len(report.conflicts)} in conflict, {len(report.failures)} failed"
     )
-    for uri in report.conflicts[:_SHOWN]:
-        echo(f"conflict: this instant holds other bytes here: {uri}", err=True)
+    for each in report.conflicts[:_SHOWN]:
+        digests = f"{each.here or 'no digest'}, there {each.there or 'no digest'}"
+        echo(f"conflict: this instant holds {digests}: {each.uri}", err=True)
     for uri, why in list(report.failures.items())[:_SHOWN]:
         echo(f"failed: {uri}: {why}", err=True)
 

@@ -21,7 +21,7 @@ from rich.text import Text
 from archives.model import Closest
 from archives.registry import Registry
 from timegate.content.findings import QuoteFinding
-from timegate.resolution.model import Resolution
+from timegate.resolution.model import LiveOriginal, Resolution
 from timegate.responses.answer_view import (
     AnswerView,
     ArchiveOutcome,
@@ -61,18 +61,12 @@ _PLAIN_SYMBOLS: Final[dict[Tone, str]] = {"good": "+", "fair": "~", "poor": "-"}
 
 def result_lines(resolution: Resolution, judged: Verdict, registry: Registry) -> Iterator[str]:
     """Yield the result as plain lines with a stable format, for pipes."""
-    memento = resolution.memento
+    memento, live = resolution.memento, resolution.live
+    if live is not None and live.answers:
+        yield from _live_lines(live, judged)
+        return
     if memento is None:
-        yield _nothing(resolution)
-        lacking = failure(resolution, registry)
-        if lacking.kind == "no-network":
-            yield f"{lacking.title}: {lacking.detail}"
-            yield lacking.next_step
-        if resolution.unasked:
-            urls = ", ".join(escaped(variant.url) for variant in resolution.unasked)
-            yield f"not every archive was queried for {urls}"
-        yield from _named_archive(resolution, registry)
-        yield from _referral(resolution, registry)
+        yield from _nothing_lines(resolution, registry)
         return
     yield quoted_location(resolution, registry) or memento.uri
     yield f"captured {memento.captured}, in {memento.archive}"
@@ -87,6 +81,25 @@ def result_lines(resolution: Resolution, judged: Verdict, registry: Registry) ->
         yield f"no answer from {', '.join(resolution.failed)}"
     yield from _named_archive(resolution, registry)
     yield from _referral(resolution, registry)
+
+
+def _nothing_lines(resolution: Resolution, registry: Registry) -> Iterator[str]:
+    yield _nothing(resolution)
+    lacking = failure(resolution, registry)
+    if lacking.kind == "no-network":
+        yield f"{lacking.title}: {lacking.detail}"
+        yield lacking.next_step
+    if resolution.unasked:
+        urls = ", ".join(escaped(variant.url) for variant in resolution.unasked)
+        yield f"not every archive was queried for {urls}"
+    yield from _named_archive(resolution, registry)
+    yield from _referral(resolution, registry)
+
+
+def _live_lines(live: LiveOriginal, judged: Verdict) -> Iterator[str]:
+    yield header_safe(live.url)
+    yield f"the original, requested {live.requested}; it is no memento"
+    yield in_words(judged)
 
 
 def quote_lines(found: QuoteFinding, registry: Registry) -> Iterator[str]:
@@ -151,6 +164,9 @@ def _parts(view: AnswerView, symbols: dict[Tone, str]) -> Iterator[RenderableTyp
         yield _link(view.copy.uri)
         yield Text(f"captured {view.copy.captured}, in {view.copy.name}")
         yield _points([point for point in view.points if point.tone != "good"], symbols)
+    elif view.live:
+        yield _link(view.live)
+        yield Text(sentence(view.words))
     else:
         step = "" if view.referral else view.next_step
         yield Text(f"{sentence(view.words)} {step}".rstrip())

@@ -24,6 +24,7 @@ from timegate.parts.composite import CompositeMemento, PartLimits
 from timegate.resolution.coalescing import AnswerMemory, Containment
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import (
+    AsksOriginals,
     Deadlines,
     DiffsCopies,
     Preferences,
@@ -107,6 +108,8 @@ class Core:
     upstream_settings: UpstreamSettings
     rate_limiter: Callable[[ArchiveEntry], RateLimiter]
     trace: Trace | None = None
+    originals: AsksOriginals | None = None
+    """Requests originals for an empty date, where the operator allows it."""
     stores: Mapping[str, JournalWriter] = field(default_factory=dict)
     """The stores that this process writes, by id; only where it serves."""
     series: "AllSeries | None" = None

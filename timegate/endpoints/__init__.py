@@ -51,10 +51,16 @@ STATIC: Final[tuple[str, ...]] = ()
 """Problems of addresses for which no archive is queried, beyond those of all addresses."""
 QUERIED: Final = ("404", "414", "422", "451", "502", "504")
 """Problems of addresses for which archives are queried."""
-WRITTEN: Final = ("401", "403", "404", "408", "409", "412", "413", "415", "451", "502", "507")
+WRITTEN: Final = (
+    *("401", "403", "404", "405", "408", "409", "412", "413", "415", "451", "502", "507"),
+)
 
 
 NO_WRITES: Final[Mapping[str, WriteDescription]] = MappingProxyType({})
+
+
+OF_COLLECTION: Final = (*QUERIED, "403")
+"""A collection may be restricted to a reading room."""
 
 
 class PathDescription(NamedTuple):
@@ -100,6 +106,13 @@ TIMEMAPS: Final[Content] = {
     "application/json": "TimeMap",
     "application/cdxj+ors": "Text",
 }
+PYWB_CDX: Final[Content] = {
+    **TEXT_CONTENT,
+    "text/x-cdxj": "Text",
+    "text/x-ndjson": "Text",
+    "application/json": "CdxPages",
+}
+"""As a CDX server of pywb answers; the number of pages is JSON."""
 TIMEMAP_HEADERS: Final = ("Memento-Sources", "X-Memento-Count", "Link", "ETag", "Last-Modified")
 STORED: Final = ("Memento-Datetime", "Timegate-Datetime", "Repr-Digest")
 CREATED: Final = {
@@ -110,6 +123,10 @@ CREATED: Final = {
         "The same bytes were there already", ANY_CONTENT, (*STORED, "ETag", "Link")
     ),
 }
+MINTABLE: Final[Content] = {**TEXT_CONTENT, **HTML_CONTENT}
+"""What is usually minted; any media type with a format token is accepted."""
+REVISED: Final = {status: answer._replace(content={}) for status, answer in CREATED.items()}
+"""The same, of a store: the headers say all."""
 WRITE_HEADERS: Final = ("Timegate-Datetime", "If-None-Match", "If-Match", "Repr-Digest")
 CDX_PARAMETERS: Final = (
     *("cdx-matchType", "cdx-from", "cdx-to", "cdx-limit", "cdx-offset", "cdx-filter"),

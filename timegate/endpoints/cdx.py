@@ -34,6 +34,7 @@ from timegate.cdx import (
 from timegate.cdx.formats import PYWB, URL_M, WAYBACK
 from timegate.endpoints import (
     CDX_PARAMETERS,
+    PYWB_CDX,
     TEXT_CONTENT,
     PathDescription,
     answered,
@@ -69,7 +70,7 @@ PATHS: Final = {
         "CDX server as that of pywb, over all archives",
         answered(
             "The captures, oldest first",
-            {**TEXT_CONTENT, "text/x-cdxj": "Text", "text/x-ndjson": "Text"},
+            PYWB_CDX,
             *_CAPTURES,
         ),
         ("cdx-url", *CDX_PARAMETERS, "cdx-pywb-output"),

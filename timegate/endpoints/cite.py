@@ -51,6 +51,7 @@ PATHS: Final = {
                 "application/json": "Citations",
                 **HTML_CONTENT,
                 **dict.fromkeys((kind.partition(";")[0] for kind in _TYPES.values()), "Text"),
+                _TYPES["csl"]: "CslItems",
                 **TEXT_CONTENT,
             },
             *VERDICT,

@@ -39,6 +39,7 @@ from timegate.endpoints import (
     ANY_CONTENT,
     HTML_CONTENT,
     MEMENTO,
+    OF_COLLECTION,
     VERDICT,
     AnswerDescription,
     Content,
@@ -86,16 +87,19 @@ PATHS: Final = {
             ),
         },
         ("id", "time", "coverage", "item"),
+        problems=OF_COLLECTION,
     ),
     "/collections/{id}/pages": PathDescription(
         "The pages of a site in a local collection, as of a time",
         answered("The pages", _LISTED, "Vary", "Cache-Control"),
         ("id", "time", "extent", "item"),
+        problems=OF_COLLECTION,
     ),
     "/collections/{id}/members/{stamp}/{url}": PathDescription(
         "The references in an archived list",
         answered("The references", _LISTED, "Vary", "Cache-Control"),
         ("id", "stamp", "url"),
+        problems=OF_COLLECTION,
     ),
     "/collections/{id}/lists/{name}": PathDescription(
         "A list of the collection, or the references in it",
@@ -104,6 +108,7 @@ PATHS: Final = {
             "302": AnswerDescription("To the archived list", {}, ("Location",)),
         },
         ("id", "name"),
+        problems=OF_COLLECTION,
     ),
     "/collections/{id}/snapshot/{stamp}/{url}": PathDescription(
         "The archived image of a page",
@@ -112,11 +117,13 @@ PATHS: Final = {
             "302": AnswerDescription("To the image", {}, ("Location",)),
         },
         ("id", "stamp", "url"),
+        problems=OF_COLLECTION,
     ),
     "/collections/{id}/recording/{stamp}/{url}": PathDescription(
         "The record of a capture, as WARC",
         answered("The record", {"application/warc": "Bytes"}, "Content-Disposition"),
         ("id", "stamp", "url"),
+        problems=OF_COLLECTION,
     ),
 }
 _LINKSET: Final = {"Content-Type": "application/linkset+json", "Cache-Control": "no-cache"}
@@ -212,7 +219,7 @@ class CollectionExtents:
         if row is None:
             return resolution
         await (await self._opened.replayer.open(row, body=False)).close()
-        held = replace(best, outcome=replace(best.outcome, evidence="held"))
+        held = best._replace(outcome=best.outcome._replace(evidence="held"))
         return replace(resolution, best=held, attempts=(held,))
 
     def _read(self, text: str) -> ParsedIdentifier:

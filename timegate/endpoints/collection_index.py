@@ -22,6 +22,7 @@ from archives.warc_index.model import IndexRow, Key, is_asserted
 from timegate.access.blocklist import Blocklist
 from timegate.endpoints import (
     LINES_CONTENT,
+    OF_COLLECTION,
     PathDescription,
     answered,
 )
@@ -34,6 +35,7 @@ PATHS: Final = {
         "All captures of a local collection, as lines of JSON",
         answered("The captures; the last line has end", LINES_CONTENT, "Last-Modified"),
         ("id", "index-url", "after"),
+        problems=OF_COLLECTION,
     ),
 }
 NDJSON: Final = "application/x-ndjson"

@@ -27,10 +27,10 @@ from timegate.endpoints import (
     CDX_PARAMETERS,
     HTML_CONTENT,
     MEMENTO,
-    QUERIED,
+    OF_COLLECTION,
+    PYWB_CDX,
     REDIRECT,
     STATIC,
-    TEXT_CONTENT,
     TIMEMAP_HEADERS,
     TIMEMAPS,
     UNCHANGED,
@@ -54,7 +54,7 @@ from timegate.responses.model import (
     identifier_in,
 )
 from timegate.responses.problems import problem, read_on_site
-from timegate.responses.replay_addresses import ReplayPlace
+from timegate.responses.replay_addresses import PAGE, ReplayPlace
 from timegate.responses.timemap import VARY as TIMEMAP_VARY
 from timegate.responses.timemap import TimeMapResponses, listed_query
 from timegate.responses.validators import etag, is_unchanged, last_modified
@@ -87,9 +87,13 @@ PATHS: Final = {
             "The addresses", {"application/json": "CollectionAddresses", **HTML_CONTENT}, "Vary"
         ),
         ("id",),
+        problems=OF_COLLECTION,
     ),
     "/collections/{id}/timegate/{url}": PathDescription(
-        "The TimeGate of a local collection", REDIRECT, ("id", "url", "Accept-Datetime")
+        "The TimeGate of a local collection",
+        REDIRECT,
+        ("id", "url", "Accept-Datetime", "Accept-Datetime-Precise"),
+        problems=OF_COLLECTION,
     ),
     "/collections/{id}/timemap/{format}/{url}": PathDescription(
         "The TimeMap of a local collection",
@@ -98,26 +102,28 @@ PATHS: Final = {
             **UNCHANGED,
         },
         ("id", "format", "url", "If-None-Match"),
+        problems=OF_COLLECTION,
     ),
     "/collections/{id}/cdx": PathDescription(
         "The CDX server of a local collection, as that of pywb",
         answered(
             "The captures, with the places of their records",
-            {**TEXT_CONTENT, "text/x-cdxj": "Text", "text/x-ndjson": "Text"},
+            PYWB_CDX,
         ),
         ("id", "cdx-url", *_CDX_PARAMETERS, "cdx-pywb-output"),
+        problems=OF_COLLECTION,
     ),
     "/collections/{id}/{stamp}/{url}": PathDescription(
         "A capture in a local collection, without scripts",
         _CAPTURE,
         ("id", "stamp", "url", "Range", "If-None-Match"),
-        problems=(*QUERIED, "403", "416"),
+        problems=(*OF_COLLECTION, "416"),
     ),
     "/collections/{id}/{stamp}id_/{url}": PathDescription(
         "A capture in a local collection, as it was harvested",
         _CAPTURE,
         ("id", "stamp", "url", "Range", "If-None-Match"),
-        problems=(*QUERIED, "403", "416"),
+        problems=(*OF_COLLECTION, "416"),
     ),
 }
 _VALIDATED: Final = {"Cache-Control": "no-cache", "Vary": TIMEMAP_VARY}
@@ -168,17 +174,25 @@ class Collections:
             if url:
                 return self._captures_of(url, name)
             return Response(200, _JSON, msgspec.json.encode(site.addresses()))
-        page = self._whole_page(request, rest)
+        page = self._whole_page(request, name, rest)
         return await site(request._replace(rest=rest)) if page is None else page
 
-    def _whole_page(self, request: ClientRequest, rest: str) -> Response | None:
-        """Lead a person who opens a capture to the whole page; None for all others."""
+    def _whole_page(self, request: ClientRequest, name: str, rest: str) -> Response | None:
+        """Lead a person who opens a capture to the whole page; None for all others.
+
+        With ``mp_`` the page is shown without its frame: browsers pass no text directive on to
+        the document in a frame.
+        """
         opened = request.header("Sec-Fetch-Dest") == "document"
         capture = STAMPED.match(rest) if opened else None
-        if capture is None or capture[2] or self._pages_url is None:
+        if capture is None or self._pages_url is None or capture[2] not in (None, PAGE):
             return None
         place = ReplayPlace(capture[1], identifier_in(rest[capture.end() :]))
-        location = self._pages_url.rstrip("/") + place.path("view")
+        origin = self._pages_url.rstrip("/")
+        if capture[2] == PAGE:
+            place = replace(place, near=capture[1], archive=name, use=PAGE)
+            origin = self._base_url
+        location = origin + place.path("view")
         headers = {"Location": location, "Cache-Control": "no-cache", "Vary": "sec-fetch-dest"}
         return Response(302, headers)
 

@@ -68,6 +68,7 @@ def _header(description: str, example: str, schema: Json | None = None) -> Json:
     }
 
 
+_ETAG: Final[Json] = {"type": "string", "pattern": '^(?:[*]|(?:W/)?"[!#-~]{0,99}")$'}
 _PREFERENCES: Final[Mapping[str, Json]] = {
     "archives": {"type": "string", "format": "archive-ids", "pattern": "^[A-Za-z0-9._~, -]+$"},
     "exclude": {"type": "string", "format": "archive-ids", "pattern": "^[A-Za-z0-9._~, -]+$"},
@@ -113,7 +114,8 @@ _CDX: Final[Mapping[str, Json]] = {
     "cdx-to": _query(_DIGITS, "Not after this time.", "to", example="2012"),
     "cdx-limit": _query(
         {"type": "integer", "minimum": -1000, "maximum": 100_000},
-        "The most rows; negative for the last ones, without resumeKey and page.",
+        "The most rows; negative for the last ones, without resumeKey and page. At most 25,000"
+        " with closest or another order than oldest first.",
         "limit",
         example=10,
     ),
@@ -242,7 +244,7 @@ PARAMETERS_BY_KEY: Final[Mapping[str, Json]] = {
         "name": "name",
         "description": "The rest of a PDI that is written as a URN.",
         "schema": {"type": "string", "format": "pdi-urn"},
-        "example": "oma.eop.gov.us:1994:11:14:1.text.1",
+        "example": "//oma.eop.gov.us/1994/11/14/1.text.1",
     },
     "name": {
         "description": "The id of a list, without ~",
@@ -313,6 +315,12 @@ PARAMETERS_BY_KEY: Final[Mapping[str, Json]] = {
         "Thu, 31 May 2007 20:35:00 GMT",
         {"type": "string", "format": "http-date"},
     ),
+    "Accept-Datetime-Precise": _header(
+        "A time with a fraction of a second, in RFC 3339; beside Accept-Datetime it must be of"
+        " the same second",
+        "2007-05-31T20:35:00.25Z",
+        {"type": "string", "format": "date-time"},
+    ),
     "Prefer": _header(
         f"RFC 7240; {', '.join(p.name for p in PARAMETERS)}", "wait=5, precision=day"
     ),
@@ -321,13 +329,22 @@ PARAMETERS_BY_KEY: Final[Mapping[str, Json]] = {
         "bytes=0-99",
         {"type": "string", "pattern": "^bytes=[0-9]{1,15}-[0-9]{0,15}$"},
     ),
-    "If-None-Match": _header("An ETag of an earlier answer", '"1"'),
-    "If-Match": _header("Write only if the current revision has this ETag", '"1"'),
-    "Repr-Digest": _header("The SHA-256 of the body (RFC 9530)", "sha-256=:...:"),
+    "If-None-Match": _header("An ETag of an earlier answer", '"1"', _ETAG),
+    "If-Match": _header("Write only if the current revision has this ETag", '"1"', _ETAG),
+    "Repr-Digest": _header(
+        "The SHA-256 of the body (RFC 9530)",
+        f"sha-256=:{'A' * 43}=:",
+        {"type": "string", "pattern": "^sha-256=:[A-Za-z0-9+/]{43}=:$"},
+    ),
     "Timegate-Datetime": _header(
         "The time of the revision, if it is not now",
         "2026-11-17T20:35:00.123456789Z",
-        {"type": "string", "format": "date-time"},
+        {
+            "type": "string",
+            "format": "instant",
+            "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"
+            "(?:[.][0-9]{1,9})?Z$",
+        },
     ),
     "question": _query(_REFERENCE, "The reference that is looked for.", "q"),
     "at": _query({"type": "string", "format": "time-or-part"}, "The time.", example="2010-11"),

@@ -114,6 +114,8 @@ SCHEMAS: Final[Mapping[str, Json]] = {
         **_list({"type": "array", "items": {"type": ["string", "integer", "null"]}}),
         "description": "Rows; the first one has the names of the fields.",
     },
+    "CslItems": _list({"type": "object"}),
+    "CdxPages": _object(dict.fromkeys(("pages", "pageSize", "blocks"), _COUNT)),
     "MementoDescription": {
         **_object(
             {
@@ -233,6 +235,10 @@ SCHEMAS: Final[Mapping[str, Json]] = {
             )
         }
     ),
+    "Assertion": {
+        **_object({"key": {"type": "string", "pattern": "[^ \\t\\r\\n]"}, "value": _TEXT}),
+        "examples": [{"key": "subject", "value": "tides"}],
+    },
     "KeepRequest": {
         **_object({"url": {**_URI, "maxLength": 8192}}, live=_FLAG, parts=_FLAG),
         "additionalProperties": False,
@@ -265,6 +271,7 @@ HEADERS: Final[Mapping[str, tuple[str, Json]]] = {
     "Content-Disposition": ("Types that could act are downloads", _TEXT),
     "X-Robots-Tag": ("Crawlers do not list it", _TEXT),
     "Timegate-Datetime": ("The time of the revision, with its fraction", _TIME),
+    "Timegate-Diagnosis": ("What is wrong with the archived Content-Length", _TEXT),
     "Repr-Digest": ("The SHA-256 of the body (RFC 9530)", _TEXT),
     "Retry-After": (
         "Seconds until the next attempt",
@@ -279,6 +286,7 @@ PROBLEMS: Final[Mapping[str, str]] = {
     "401": "A token is required",
     "403": "It may not be read or written from here",
     "404": "Nothing is there; no-memento only if every archive lacks the page",
+    "405": "This server does not write here",
     "406": "There is no such media type",
     "408": "The body did not arrive in time",
     "409": "The instant or the name is taken",

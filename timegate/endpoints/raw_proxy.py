@@ -225,7 +225,7 @@ class RawProxyEndpoint:
             why = mismatch(reply, found.memento.stamp, part=bool(wanted))
             if why:
                 raise Misbehaved(archive, reply.url, why)
-            headers = self._headers(found, reply)
+            headers = {**self._headers(found, reply), **_length(reply, upstream.method)}
             body = _body(exchange.pop_all(), reply, archive, self._most)
             # Started, so that closing it ends the exchange, and an error at the beginning of
             # the body is raised before the response has started.
@@ -254,7 +254,6 @@ class RawProxyEndpoint:
             "Content-Location": header_safe(reply.url),
             "Cache-Control": "max-age=86400, no-transform" if exact else "no-cache",
             **type_headers(reply.headers.get("content-type", "")),
-            **_length(reply),
             **_copied(reply, _RELAYED),
             **self._location(found, reply),
             **SANDBOX,
@@ -373,10 +372,15 @@ async def _body(
             chunk = await anext(chunks, None)
 
 
-def _length(reply: Reply) -> dict[str, str]:
-    """Return the length of the body, unless its content coding is removed."""
+def _length(reply: Reply, method: str) -> dict[str, str]:
+    """Return the length of the body, unless its content coding is removed.
+
+    pywb answers every HEAD with a length of 0: that of the body it sends, not of the copy.
+    """
     stated = reply.headers.get("content-length", "")
     if is_coded(reply) or not (stated.isascii() and stated.isdecimal()):
+        return {}
+    if method == "HEAD" and not stated.strip("0"):
         return {}
     return {"Content-Length": stated}
 

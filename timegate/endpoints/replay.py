@@ -209,10 +209,10 @@ class ReplayEndpoint:
         self, place: ReplayPlace, query: Query, context: RequestContext
     ) -> "ArchivedBytes | _NotHeld":
         """Return the file: from the archive of the page, else from another one."""
-        context = replace(context, budget=self._budget_of(place))
+        context = context._replace(budget=self._budget_of(place))
         if place.use != PAGE:
             # A part that the blocklist stops does not stop the page.
-            context = replace(context, blocked=[])
+            context = context._replace(blocked=[])
         lacking = _NotHeld("no archive that was asked holds it", failed=False)
         for preferences in self._searches(place):
             resolution = await self._answers.resolve(query, preferences, context)

@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
@@ -23,12 +24,12 @@ from timegate.endpoints import (
     WriteDescription,
     answered,
 )
-from timegate.event_loop import FairTurns, end
+from timegate.event_loop import FairTurns, SlowWork, end
 from timegate.identifiers import parse
 from timegate.observability.logs import Unforeseen
 from timegate.pages.answer_pages import AnswerPages
 from timegate.references.model import BadInput
-from timegate.references.pasted import read_list, read_pasted
+from timegate.references.pasted import are_lines, read_list, read_pasted
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Preferences, Query, Resolution
 from timegate.resolution.preferences import (
@@ -130,6 +131,7 @@ class Resolve:
         self._registry = registry
         self._pages = pages
         self._held = held
+        self._slow = SlowWork()
         self.series: SeriesAnswers | None = None
         """Answers for PDIs of our own series; set if any is configured."""
 
@@ -238,11 +240,20 @@ class Resolve:
         links = f"{response.headers['Link']}, {link}"
         return replace(response, headers={**response.headers, "Link": links})
 
-    def lines(self, body: bytes, content_type: str) -> Iterable[BatchLine]:
+    async def lines(self, body: bytes, content_type: str) -> Iterable[BatchLine]:
         """Return the lines of a batch, or the references of a list. Raises EarlyResponse."""
         media_type = content_type.partition(";")[0].strip().lower()
+        read = partial(self._lines, body, media_type)
+        if len(body) <= _SHORT_TEXT or are_lines(body, media_type):
+            return read()
         try:
-            listed = read_list(body, media_type, self._registry, self._now())
+            return await self._slow.run(read)
+        except TimeoutError as error:
+            raise EarlyResponse(_too_busy("the list")) from error
+
+    def _lines(self, body: bytes, media_type: str) -> Iterable[BatchLine]:
+        try:
+            listed = read_list(body, media_type, self._registry, self._now(), MOST_LINES)
         except BadInput as error:
             raise EarlyResponse(problem(400, "bad-list", str(error))) from error
         if listed is None:
@@ -258,13 +269,23 @@ class Resolve:
         text = line.identifier
         try:
             preferences = _with_also(preferences, line.also)
-            query = self.query(_reference_in(text, self._registry, self._now()))
+            query = self.query(await self._reference_in(text))
         except EarlyResponse as early:
             response = early.response
         else:
             resolution = await self._answers.resolve(query, preferences, context)
             response = self._answers.described(resolution, vary=VARY)
         return row(text, response)
+
+    async def _reference_in(self, text: str) -> str:
+        """Return the reference in a line of a batch. Raises EarlyResponse."""
+        read = partial(_reference_in, text, self._registry, self._now())
+        if len(text) <= _SHORT_TEXT:
+            return read()
+        try:
+            return await self._slow.run(read)
+        except TimeoutError as error:
+            raise EarlyResponse(_too_busy("the line")) from error
 
     def preferences(
         self, request: ClientRequest, parameters: Mapping[str, str]
@@ -275,7 +296,7 @@ class Resolve:
         )
         if "archives" in parameters:
             check_archives(preferences, self._registry)
-        return preferences, applied
+        return replace(preferences, live=True), applied
 
     def query(
         self, text: str, parameters: Mapping[str, str] | None = None, *, strict: bool = False
@@ -306,11 +327,25 @@ def _in_any_archive(query: Query) -> Query:
     return replace(query, archive=None, archive_id=None, identifier=dated, link=None)
 
 
+_LONGEST_LINE: Final = 16_384
+"""Characters of a line of a batch in which a reference is looked for."""
+_SHORT_TEXT: Final = 400
+"""Characters that are read at once: that takes some 5 ms at most."""
+
+
+def _too_busy(what: str) -> Response:
+    """Return the problem for *what* that waited too long for others to be read."""
+    detail = f"{what} was not read: others are being read; send it again later"
+    return problem(503, "too-busy", detail, headers={"Retry-After": "5"})
+
+
 def _reference_in(text: str, registry: Registry, now: datetime) -> str:
     """Return the only reference in a line of a batch, with its date; else the line itself.
 
     If another date may be meant, a row could not say so.
     """
+    if len(text) > _LONGEST_LINE:
+        return text
     try:
         found = read_pasted(text, registry, now).found
     except Malformed:
@@ -377,7 +412,7 @@ class BatchResolve:
         self, request: ClientRequest, body: bytes
     ) -> Response | StreamingResponse:
         """Resolve the lines of *body* a few at a time; rows come in the order of completion."""
-        lines = self._resolve.lines(body, request.header("Content-Type") or "")
+        lines = await self._resolve.lines(body, request.header("Content-Type") or "")
         try:
             parameters = _of_batch(request.rest.removeprefix("?"))
             preferences, _ = self._resolve.preferences(request, parameters)

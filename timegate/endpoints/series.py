@@ -12,15 +12,18 @@ from urllib.parse import parse_qs, quote, urlencode
 
 from archives.diagnostics import Malformed
 from archives.errors import ArchiveError
+from archives.regex_compat import compiled
 from archives.registry import Registry
 from timegate.endpoints import (
     ANY_CONTENT,
     CREATED,
     MEMENTO,
+    MINTABLE,
     QUERIED,
     UNCHANGED,
     WRITTEN,
     AnswerDescription,
+    Content,
     PathDescription,
     WriteDescription,
     answered,
@@ -57,6 +60,7 @@ from timegate.verdict import Member, header_safe, written
 
 T = TypeVar("T")
 PREFIXES: Final = ("/pdi:", "/urn:pdi:")
+_ENCODED_SLASHES: Final = compiled(r"(?://[^/?#]{1,255}/[^/?#%]{0,9})?(?:%2[Ff])")
 _DOCUMENT: Final = {
     **answered("The document, or the list", ANY_CONTENT, "Memento-Precision", *MEMENTO),
     "206": AnswerDescription("The requested range of it", ANY_CONTENT, MEMENTO),
@@ -65,9 +69,9 @@ _DOCUMENT: Final = {
     "302": AnswerDescription("To where the document is", {}, ("Location",)),
     "303": AnswerDescription("To a description of it", {}, ("Location",)),
 }
-_WRITES: Final = {
-    "put": "Mints a document, or adds a version or a format",
-    "post": "Adds an assertion about a document",
+_WRITES: Final[Mapping[str, tuple[str, Content]]] = {
+    "put": ("Mints a document, or adds a version or a format", MINTABLE),
+    "post": ("Adds an assertion about a document", {"application/json": "Assertion"}),
 }
 
 
@@ -78,8 +82,8 @@ def _described(*parameters: str) -> PathDescription:
         (*parameters, "Accept-Datetime", "Range", "If-None-Match"),
         problems=(*QUERIED, "406", "410", "416"),
         writes={
-            method: WriteDescription(text, ANY_CONTENT, CREATED, parameters, WRITTEN)
-            for method, text in _WRITES.items()
+            method: WriteDescription(text, body, CREATED, parameters, WRITTEN)
+            for method, (text, body) in _WRITES.items()
         },
     )
 
@@ -96,6 +100,19 @@ _MOST_PER_PAGE: Final = 5000
 _VARY: Final = "accept"
 _FOREVER: Final = "public, max-age=31536000, immutable"
 _CITES: Final = "related http://purl.org/spar/cito/cites"
+
+
+def pdi_target(prefix: str, rest: str) -> str:
+    """Return the PDI in a target.
+
+    Proxies make one slash of the two after the scheme, and clients that fill in a template
+    encode slashes: of all of a URN, or after the series.
+    """
+    if rest.startswith("/") and not rest.startswith("//"):
+        rest = "/" + rest
+    if _ENCODED_SLASHES.match(rest):
+        rest = rest.replace("%2F", "/").replace("%2f", "/")
+    return prefix.lstrip("/") + rest
 
 
 class SeriesEndpoint:
@@ -120,7 +137,7 @@ class SeriesEndpoint:
         """Return the handler of the addresses that begin with *prefix*."""
 
         async def handler(request: ClientRequest) -> Response:
-            whole = request._replace(rest=prefix.lstrip("/") + request.rest)
+            whole = request._replace(rest=pdi_target(prefix, request.rest))
             answer = await self.answer(whole)
             if answer is not None:
                 return answer

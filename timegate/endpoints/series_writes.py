@@ -17,12 +17,13 @@ from timegate.endpoints import (
     ANY_CONTENT,
     CREATED,
     HTML_CONTENT,
+    MINTABLE,
     WRITTEN,
     PathDescription,
     WriteDescription,
     answered,
 )
-from timegate.endpoints.series import SeriesEndpoint, series_in
+from timegate.endpoints.series import SeriesEndpoint, pdi_target, series_in
 from timegate.endpoints.store import WriteQuota
 from timegate.identifiers.pdi import Pdi
 from timegate.responses.model import ClientRequest, EarlyResponse, Response
@@ -54,7 +55,7 @@ PATHS: Final = {
         problems=("404", "406"),
         writes={
             "post": WriteDescription(
-                "Mints a document", ANY_CONTENT, CREATED, ("series",), WRITTEN
+                "Mints a document", MINTABLE, CREATED, ("series",), WRITTEN
             )
         },
     ),
@@ -97,15 +98,20 @@ class SeriesWrites:
             for name, site in endpoint.series.by_name.items()
         }
 
-    def options(self, request: ClientRequest) -> Response | None:
-        """Answer a probe whether a series is served here (3.8.1); None for the usual answer."""
+    def options(self, request: ClientRequest) -> Response | str | None:
+        """Answer a probe whether a series is served here (3.8.1); None for the usual answer.
+
+        The result may be the methods of the address.
+        """
         text, _, _ = self._text(request).partition("?")
         name = series_in(text)
         known = name is not None and self._endpoint.series.get(name) is not None
         if not known:
             found = self._endpoint.read(text) if name is None else None
             known = found is not None
-        return None if known else problem(404, "not-found", "this series is not served here")
+        if not known:
+            return problem(404, "not-found", "this series is not served here")
+        return "GET, HEAD, OPTIONS, POST" if self._prefix == "/series/" else None
 
     def largest_body(self, request: ClientRequest) -> int:
         """Check all that the head of a write says; return the octets of its largest body."""
@@ -256,7 +262,7 @@ class SeriesWrites:
         if self._prefix == "/series/":
             name, mark, query = request.rest.partition("?")
             return f"pdi://{name.strip('/')}/{mark}{query}"
-        return self._prefix.lstrip("/") + request.rest
+        return pdi_target(self._prefix, request.rest)
 
     def _minter(self, site: OpenSeries, request: ClientRequest) -> Minter | None:
         """Return the holder of the token; compared in constant time."""

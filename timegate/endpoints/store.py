@@ -30,9 +30,9 @@ from timegate.citations import citation
 from timegate.collections import address
 from timegate.endpoints import (
     ANY_CONTENT,
-    CREATED,
     MEMENTO,
     QUERIED,
+    REVISED,
     STORED,
     UNCHANGED,
     WRITE_HEADERS,
@@ -42,6 +42,7 @@ from timegate.endpoints import (
     WriteDescription,
     answered,
 )
+from timegate.endpoints.timegate import PRECISE
 from timegate.identifiers.duri import Duri
 from timegate.identifiers.url import read_url
 from timegate.resolution.context import RequestContext
@@ -106,13 +107,13 @@ PATHS: Final = {
                 "To the memento, with Accept-Datetime", {}, ("Location", "Link", "Vary")
             ),
         },
-        ("id", "url", "Accept-Datetime", "Range", "If-None-Match"),
+        ("id", "url", "Accept-Datetime", PRECISE, "Range", "If-None-Match"),
         problems=(*QUERIED, "403", "416"),
         writes={
             method: WriteDescription(
                 "Writes a revision of the page",
                 ANY_CONTENT,
-                CREATED,
+                REVISED,
                 ("id", "url", *WRITE_HEADERS),
                 WRITTEN,
             )
@@ -124,7 +125,8 @@ PREFIX: Final = "/store/"
 _BEARER: Final = "bearer "
 _WEB: Final = ("http://", "https://")
 _LINK_FORMAT: Final = "application/link-format"
-_VARY: Final = "accept-datetime"
+_VARY: Final = "accept-datetime, accept-datetime-precise"
+_OTHER_SCHEME: Final = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*+://", re.IGNORECASE)
 _BODY_DEADLINE: Final = 60.0
 _UNREADABLE: Final = 2
 _ABSENT: Final = 3
@@ -235,7 +237,7 @@ class StoreEndpoint:
         if self._blocklist and self._blocklist.holds(url):
             return await self._collections(_within(request, site, f"timegate/{url}"))
         own = _is_own(url, self._address(site, ""))
-        if request.header("Accept-Datetime") is not None:
+        if any(request.header(name) is not None for name in ("Accept-Datetime", PRECISE)):
             response = await self._collections(_within(request, site, f"timegate/{url}"))
             return _as_timegate(response, self._address(site, url)) if own else response
         try:
@@ -268,10 +270,9 @@ class StoreEndpoint:
         self._observe(PREFIX, response.status, time.perf_counter() - began)
         return response
 
-    def options(self, request: ClientRequest) -> Response | None:
-        """Leave the answer to the server."""
-        del request
-        return None
+    def options(self, request: ClientRequest) -> str | None:
+        """Return the methods of the store itself; None for a page in it."""
+        return None if "/" in request.rest.rstrip("/") else "OPTIONS, POST"
 
     def _admitted(self, request: ClientRequest) -> int:
         if self._is_for_store(request):
@@ -412,6 +413,9 @@ class StoreEndpoint:
         if not text:
             detail = f"write {PREFIX}{name}/ and the URL of a page"
             raise EarlyResponse(problem(404, "not-found", detail))
+        if _OTHER_SCHEME.match(text):
+            detail = "a store holds http and https URLs, and names of its own without a scheme"
+            raise EarlyResponse(problem(422, "not-negotiable", detail))
         if not text.lower().startswith(_WEB):
             text = self._address(site, text)
         try:
@@ -475,6 +479,8 @@ def _names(site: StoreSite, stamp: str, url: str) -> list[str]:
 
 def asserted_time(request: ClientRequest) -> str | None:
     """Return the digits that the writer asserts; None for now. Raises Malformed."""
+    if request.repeated & {"timegate-datetime", "memento-datetime"}:
+        raise Malformed("bad-time-syntax", "the time of a revision is stated twice", 0)
     fine, coarse = request.header("Timegate-Datetime"), request.header("Memento-Datetime")
     second = None if coarse is None else stamp_from_http_date(coarse.strip())
     if fine is None:

@@ -5,7 +5,7 @@ With forward proxying enabled, requests with an absolute URL are answered as Tim
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
 from archives.diagnostics import Diagnosis, Malformed
 from archives.formats.httpdate import read_http_date, read_instant
@@ -31,10 +31,12 @@ from timegate.responses.model import (
 )
 from timegate.responses.problems import bad_accept_datetime, problem, unreadable
 
-VARY: Final = "accept-datetime, prefer"
+PRECISE: Final = "Accept-Datetime-Precise"
+"""The requested instant in RFC 3339, with any fraction of a second (T-10)."""
+VARY: Final = "accept-datetime, accept-datetime-precise, prefer"
 PATHS: Final = {
     "/timegate/{url}": PathDescription(
-        "A Memento TimeGate", REDIRECT, ("url", "Accept-Datetime", ALSO, "Prefer")
+        "A Memento TimeGate", REDIRECT, ("url", "Accept-Datetime", PRECISE, ALSO, "Prefer")
     ),
 }
 LENIENT: Final = "handling=lenient"
@@ -42,6 +44,7 @@ LENIENT: Final = "handling=lenient"
 RAW_VIEWS: Final = ("original-content", "original-links", "raw")
 """Preferences for the bytes as they were archived (Memento raw proposals; pywb)."""
 REWRITTEN: Final = "rewritten"
+_Answer = TypeVar("_Answer", Response, StreamingResponse)
 _SECOND: Final = 14
 _SCHEMES: Final = ("http://", "https://")
 
@@ -87,7 +90,8 @@ class TimeGateEndpoint:
             return Response(response.status, {**response.headers, "Vary": VARY}, response.body)
         try:
             at = accept_datetime(request)
-            if at is not None and len(at.digits) > _SECOND:
+            is_fine = at is not None and len(at.digits) > _SECOND
+            if is_fine and request.header(PRECISE) is None:
                 applied = (*applied, LENIENT)
         except Malformed as complaint:
             links = self._answers.links(query_for_url(original, None))
@@ -111,7 +115,7 @@ def preferred_view(request: ClientRequest) -> str | None:
     return next((view for view in (*RAW_VIEWS, REWRITTEN) if prefers(prefer, view)), None)
 
 
-def with_view(response: Response, view: str | None) -> Response:
+def with_view(response: _Answer, view: str | None) -> _Answer:
     """Return *response* with the preference for *view* as applied, if the verdict says so."""
     content = "content=rewritten" if view == REWRITTEN else "content=raw"
     if view is None or content not in response.headers.get("Memento-Precision", ""):
@@ -126,8 +130,23 @@ def accept_datetime(request: ClientRequest) -> Moment | None:
 
     A repeated field is rejected: which one counts would be a guess (M-12). An empty field
     counts as missing: see decision 6. With ``Prefer: handling=lenient`` it may be an instant
-    with a fraction of a second (T-10).
+    with a fraction of a second; ``Accept-Datetime-Precise`` always is one (T-10).
     """
+    fine = request.header(PRECISE)
+    coarse = _accept_datetime(request)
+    if fine is None or not fine.strip():
+        return coarse
+    instant = None if PRECISE.lower() in request.repeated else read_instant(fine)
+    if instant is None:
+        why = f"{PRECISE} must be one time, like 2026-11-17T20:35:00.123456789Z"
+        raise Malformed("bad-accept-datetime", why, 0)
+    if coarse is not None and coarse.digits[:_SECOND] != instant.digits[:_SECOND]:
+        why = f"{PRECISE} and Accept-Datetime state different seconds"
+        raise Malformed("bad-accept-datetime", why, 0)
+    return instant
+
+
+def _accept_datetime(request: ClientRequest) -> Moment | None:
     value = request.header("Accept-Datetime")
     if value is None or not value.strip():
         return None

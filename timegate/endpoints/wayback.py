@@ -38,6 +38,7 @@ from timegate.endpoints import (
 )
 from timegate.endpoints.raw_proxy import RawProxyEndpoint, RawRequest
 from timegate.endpoints.resolve import MOST_BYTES, MOST_LINES
+from timegate.endpoints.timegate import RAW_VIEWS, REWRITTEN, preferred_view, with_view
 from timegate.identifiers.url import read_url
 from timegate.observability.logs import Unforeseen
 from timegate.pages.answer_pages import AnswerPages
@@ -66,7 +67,8 @@ from timegate.timemaps import FORMATS
 from timegate.verdict import header_safe, location
 
 VARY: Final = "prefer"
-_CDX: Final[Content] = {**TEXT_CONTENT, "application/json": "CdxArray", **TIMEMAPS}
+_CDX_ONLY: Final[Content] = {**TEXT_CONTENT, "application/json": "CdxArray"}
+_CDX: Final[Content] = {**_CDX_ONLY, **TIMEMAPS}
 PATHS: Final = {
     "/web/{stamp}/{url}": PathDescription(
         "The best memento, as at the Wayback Machine",
@@ -96,7 +98,10 @@ PATHS: Final = {
     ),
     "/web/timemap/{format}": PathDescription(
         "The same, with parameters of a CDX server",
-        answered("The captures", _CDX, "Memento-Sources"),
+        {
+            **answered("The captures", _CDX_ONLY, "Memento-Sources"),
+            "302": AnswerDescription("To the TimeMap, for link", {}, ("Location",)),
+        },
         ("wayback-format", "cdx-url", *CDX_PARAMETERS),
     ),
     "/wayback/available": PathDescription(
@@ -174,15 +179,35 @@ class WaybackEndpoint:
         raw = _RAW.fullmatch(token)
         if raw is not None and (raw[2] == "id_" or not is_browser):
             return await self._raw.sent(request, _raw_request(raw[1], raw[2], query))
-        preferences, applied = request.preferences
+        preferences, _ = request.preferences
         if self._pages is None or stamp.modifier or not is_browser:
-            resolution = await self._answers.resolve(query, preferences, request.context)
-            sent = None if is_browser else await self._bytes(request, token, resolution)
-            return sent or self._answers.redirect(resolution, applied, vary=VARY_PAGE)
+            view = None if stamp.modifier else preferred_view(request)
+            return await self._for_program(request, token, query, view, is_browser=is_browser)
         # A person is led to a page that is there.
         checked = replace(preferences, verify=preferences.verify or "head")
         resolution = await self._answers.resolve(query, checked, request.context)
         return self._for_people(self._pages, request, resolution, stamp)
+
+    async def _for_program(
+        self,
+        request: ClientRequest,
+        token: str,
+        query: Query,
+        view: str | None,
+        *,
+        is_browser: bool,
+    ) -> Response | StreamingResponse:
+        """Send the bytes to a program, unless it prefers another view; else redirect."""
+        preferences, applied = request.preferences
+        if view in RAW_VIEWS:
+            query = replace(query, precision="part")
+        resolution = await self._answers.resolve(query, preferences, request.context)
+        if not is_browser and view != REWRITTEN:
+            sent = await self._bytes(request, token, resolution)
+            if sent is not None:
+                return with_view(sent, view)
+        redirect = self._answers.redirect(resolution, applied, vary=VARY_PAGE)
+        return with_view(redirect, view)
 
     async def _bytes(
         self, request: ClientRequest, token: str, resolution: Resolution

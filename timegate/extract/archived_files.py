@@ -9,6 +9,7 @@ from archives.errors import ArchiveError, Unreachable
 from archives.model import Memento
 from archives.registry import Registry
 from archives.source import Fetcher, Reply, Request
+from timegate.config import is_public
 from timegate.extract.fetching import archived_fields, copy_of, fetched, stated_type
 from timegate.resolution.coalescing import Containment
 from timegate.resolution.context import Budget, RequestContext, counted, placed
@@ -50,7 +51,8 @@ class ArchivedFiles:
             raise ArchiveError(archive, uri, "is not in use with this configuration")
         entry = self._registry.by_id(archive)
         if entry is None or not entry.kind.is_local:
-            fetch = _within(placed(fetch, archive, context.places), archive, budget)
+            paid = entry is None or is_public(entry)
+            fetch = _within(placed(fetch, archive, context.places), archive, budget, paid=paid)
             most = min(most, budget.octets)
         with self._containment.around(archive, uri):
             try:
@@ -69,10 +71,15 @@ class ArchivedFiles:
             return ArchivedFile(memento, status, stated_type(copy) or "", octets, target)
 
 
-def _within(fetch: Fetcher, archive: str, budget: Budget) -> Fetcher:
+def _within(fetch: Fetcher, archive: str, budget: Budget, *, paid: bool) -> Fetcher:
+    """Return *fetch* within *budget*; if *paid*, requests count for the quota of the client."""
+
     @asynccontextmanager
     async def drawn(request: Request) -> AsyncGenerator[Reply]:
-        budget.draw(archive, request.url)
+        if paid:
+            await budget.draw_paid(archive, request.url)
+        else:
+            budget.draw(archive, request.url)
         async with counted(fetch(request), budget, archive) as reply:
             yield reply
 

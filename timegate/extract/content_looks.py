@@ -127,9 +127,9 @@ class ContentLooks:
         charge: Charge | None,
         until: float,
     ) -> Resolution:
-        budget = Budget(self._limits.requests, self._limits.octets)
-        context = replace(
-            context, quota=None, charge=charge, budget=budget, redis_time=None, blocked=[]
+        budget = Budget(self._limits.requests, self._limits.octets, context.quota)
+        context = context._replace(
+            quota=None, charge=charge, budget=budget, redis_time=None, blocked=[]
         )
         look = _Look(resolution, self, context, budget, until)
         found = await look.run()
@@ -444,7 +444,7 @@ def _with_best(resolution: Resolution, best: LookedCopy, found: Comparison) -> R
     hop = Hop(memento.uri, memento.status or 200, memento.stamp[:14])
     held: Evidence = "held" if closest.evidence == "held" else "delivered"
     outcome = Closest(memento, closest.via, (), {}, held, (hop,))
-    chosen = replace(source, outcome=outcome, unchecked="")
+    chosen = source._replace(outcome=outcome, unchecked="")
     rest = tuple(each for each in attempts if each is not source)
     if source is not resolution.best and resolution.best is not None:
         rest = (resolution.best, *(each for each in rest if each is not resolution.best))

@@ -58,7 +58,7 @@ class CopyTexts:
         self, first: Memento, second: Memento, context: RequestContext
     ) -> "TextDiff | UnreadCopy":
         """Return how the text of *second* differs from that of *first*."""
-        budget = Budget(_REQUESTS, 2 * _LARGEST)
+        budget = Budget(_REQUESTS, 2 * _LARGEST, context.quota)
         texts = []
         for memento in (first, second):
             copy = await self.of(memento, context, budget, _LARGEST)

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from hashlib import sha1
 from tempfile import SpooledTemporaryFile
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from archives.addresses import downgrades, server_of
 from archives.diagnostics import Diagnosis, Malformed
@@ -22,11 +22,13 @@ from archives.moment import Moment
 from archives.registry import Registry
 from archives.replay_links import read_link
 from archives.source import Fetcher, Reply, Request
-from timegate.batch.model import ItemResult
 from timegate.responses.archived_headers import mismatch
 from timegate.text.header_values import is_clean
 from timegate.text.html import title_in
 from timegate.verdict import raw_address
+
+if TYPE_CHECKING:
+    from timegate.batch.model import ItemResult
 
 
 class FoundCopy(NamedTuple):
@@ -48,7 +50,7 @@ def copy_of(memento: Memento, registry: Registry) -> FoundCopy:
     return FoundCopy(memento.archive, memento.uri, raw, memento.original, memento.captured)
 
 
-def copy_found(result: ItemResult) -> FoundCopy | None:
+def copy_found(result: "ItemResult") -> FoundCopy | None:
     """Return the copy that *result* found; None if it found none."""
     report, memento = result.report, result.memento
     if report is None or memento is None:

@@ -75,7 +75,7 @@ class PageParts:
             self._registry,
             self._containment,
             # A part that the blocklist stops does not stop the page.
-            replace(context, quota=quota, budget=budget, redis_time=None, blocked=[]),
+            context._replace(quota=quota, budget=budget, redis_time=None, blocked=[]),
             budget,
             asyncio.get_running_loop().time() + limits.seconds,
         )

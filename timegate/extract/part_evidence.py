@@ -1,8 +1,8 @@
 """What archives say of a part: its capture itself, and the captures around the page's time."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -14,6 +14,7 @@ from archives.model import Evidence, Memento
 from archives.moment import Moment, second_of
 from archives.registry import Registry
 from archives.source import Fetcher, Reply, Request, WantedCaptures
+from timegate.config import is_public
 from timegate.extract.fetching import (
     archived_status,
     archived_target,
@@ -127,7 +128,8 @@ class PartEvidence:
             return SeenCapture("promised", memento.status)
         if not is_held:
             fetch = placed(fetch, archive, self.context.places)
-        fetch = _drawing(fetch, archive, self.budget, asks=not is_held)
+        paid = entry is None or is_public(entry)
+        fetch = _drawing(fetch, archive, self.budget, asks=not is_held, paid=paid)
         octets = None
         with self.containment.around(archive, memento.uri):
             if most:
@@ -227,13 +229,22 @@ def last_modified(headers: Mapping[str, str], captured: Moment) -> Moment | None
     return Moment(stamp) if stamp < captured.digits[:_SECOND] else None
 
 
-def _drawing(fetch: Fetcher, archive: str, budget: Budget, *, asks: bool) -> Fetcher:
-    """Return *fetch*, which draws octets from *budget*, and requests if it *asks*."""
+def _drawing(
+    fetch: Fetcher, archive: str, budget: Budget, *, asks: bool, paid: bool
+) -> Fetcher:
+    """Return *fetch*, which draws octets from *budget*, and requests if it *asks*.
 
-    def drawn(request: Request) -> AbstractAsyncContextManager[Reply]:
-        if asks:
+    If *paid*, these count for the quota of the client.
+    """
+
+    @asynccontextmanager
+    async def drawn(request: Request) -> AsyncGenerator[Reply]:
+        if asks and paid:
+            await budget.draw_paid(archive, request.url)
+        elif asks:
             budget.draw(archive, request.url)
-        return counted(fetch(request), budget, archive)
+        async with counted(fetch(request), budget, archive) as reply:
+            yield reply
 
     return drawn
 

@@ -26,7 +26,9 @@ from timegate.content.fragments import TextQuote
 from timegate.resolution.context import Budget, RequestContext
 from timegate.resolution.model import Preferences, Query, ReadsCopies, Resolution, Resolves
 from timegate.responses.report import known_mementos
+from timegate.verdict.members import uri_member
 
+_ANOTHER_URL: Final = "the archive leads to a copy of another URL, which does not have it"
 _LARGEST: Final = 2_000_000
 """Octets of one copy."""
 _CUT: Final = 1_000_000
@@ -66,7 +68,7 @@ class QuoteSearch:
             if preferences.wait is not None:
                 limits = replace(limits, seconds=preferences.wait)
             found = await self.look(wanted, candidates(resolution), context, limits)
-        return replace(resolution, quote=found)
+        return replace(resolution, quote=_of_the_page(found, resolution))
 
     async def look(
         self,
@@ -81,7 +83,7 @@ class QuoteSearch:
 
         Unless *all_of_them* are to be read, looking ends with the first copy that has it.
         """
-        budget = Budget(limits.requests, limits.octets)
+        budget = Budget(limits.requests, limits.octets, context.quota)
         copies: list[LookedAt] = []
         why = ""
         try:
@@ -101,6 +103,18 @@ class QuoteSearch:
         if isinstance(copy, UnreadCopy):
             return LookedAt(memento, "not-looked", why=copy.why)
         return await asyncio.to_thread(looked_at, wanted, copy)
+
+
+def _of_the_page(found: QuoteFinding, resolution: Resolution) -> QuoteFinding:
+    """Return *found*; the page behind a redirect to another URL denies nothing."""
+    chosen, best = resolution.memento, resolution.best
+    if found.status != "absent" or chosen is None or best is None:
+        return found
+    if uri_member(resolution.query, best, chosen).value != "redirected":
+        return found
+    first = replace(found.copies[0], status="not-looked", why=_ANOTHER_URL)
+    copies = (first, *found.copies[1:])
+    return replace(found, status="not-looked", copies=copies, why=_ANOTHER_URL)
 
 
 def candidates(resolution: Resolution) -> list[Memento]:

@@ -11,7 +11,7 @@ content (I-13). The printed ABNF is faulty in places; rules I-1 to I-14 say how 
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, replace
-from mimetypes import MimeTypes
+from functools import cache
 from typing import Final
 from urllib.parse import unquote, unquote_to_bytes
 
@@ -39,8 +39,6 @@ _FRAGMENT: Final = compiled(rf"(?:([A-Za-z][A-Za-z0-9-]*+)=)?+{_POSITION}(?:,{_P
 _TRIPLET: Final = compiled(r"%[0-9A-Fa-f]{2}")
 _BARE: Final = compiled(rf"[{_UNIQUE}]")
 _FOREIGN: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+:(?=.)")
-# By the ending of a file; without the tables of the operating system, which differ.
-_MEDIA_TYPES: Final = MimeTypes().types_map[True]
 _FOREIGN_URL: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+://.")
 
 
@@ -385,6 +383,14 @@ def _with_citation(pdi: Pdi, text: str, start: int, diagnosis: Diagnosis, *, dep
     return replace(pdi, origin=text[start:equals], cites=cited)
 
 
+@cache
+def _media_types() -> dict[str, str]:
+    """Return media types by the ending of a file, without those of the operating system."""
+    from mimetypes import MimeTypes  # noqa: PLC0415 -- few PDIs need them
+
+    return MimeTypes().types_map[True]
+
+
 def _is_format_of(uri: str | None, form: str | None) -> bool:
     """Whether a document of *uri* has the format *form*, as far as its name shows.
 
@@ -392,7 +398,7 @@ def _is_format_of(uri: str | None, form: str | None) -> bool:
     """
     path = (uri or "").partition("://")[2].partition("?")[0].partition("/")[2]
     _, dot, ending = path.rpartition("/")[2].lower().rpartition(".")
-    media_type = _MEDIA_TYPES.get(dot + ending, "text/html")
+    media_type = _media_types().get(dot + ending, "text/html")
     major, _, minor = media_type.partition("/")
     short = "text" if media_type == "text/plain" else minor
     stated = unquote(form or "").lower()  # text%2bhtml is text+html

@@ -44,7 +44,7 @@ from timegate.responses.report import referred, report
 from timegate.responses.text_diff import row_json
 from timegate.text.times import read_time
 from timegate.timemaps import MergeDeadlines
-from timegate.verdict import header, in_words, quoted_location, verdict
+from timegate.verdict import header, in_words, location, quoted_location, verdict
 
 __all__ = [
     "AuditedReference",
@@ -77,7 +77,8 @@ class ResolvedReference:
     """The best copy of a reference that any archive holds, and how it differs."""
 
     uri: str | None
-    """Address of the copy; None if no archive is known to hold one."""
+    """Address of the copy; None if no archive is known to hold one. If ``match`` is ``live``,
+    that of the original itself, which is no copy."""
     captured: datetime | None
     """When it was captured (UTC)."""
     archive: str | None
@@ -262,7 +263,7 @@ class Gate:
         }
         stated = {name: value for name, value in chosen.items() if value is not None}
         preferences, _ = preferences_from(stated, None, None)
-        query = self._query(reference, at)
+        query, preferences = self._query(reference, at), replace(preferences, live=True)
         resolution = await self._core.resolver.resolve(query, preferences, UNLIMITED)
         return self._resolved(resolution)
 
@@ -442,7 +443,7 @@ class Gate:
         unchecked = referred(resolution, core.registry)
         known = evidence(resolution, judged, core)
         return ResolvedReference(
-            uri=None if memento is None else memento.uri,
+            uri=location(resolution, core.registry) if memento is None else memento.uri,
             captured=None if memento is None else _datetime(memento.stamp),
             archive=None if memento is None else memento.archive,
             match=judged.match.value,

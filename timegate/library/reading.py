@@ -72,6 +72,9 @@ def evidence(resolution: Resolution, judged: Verdict, core: Core) -> Evidence:
     registry = core.registry
     code = code_of(resolution, judged)
     memento = resolution.memento
+    if resolution.live is not None and resolution.live.answers:
+        why = "unknown: the original itself answered, so no archive was queried for copies"
+        return Evidence("unknown", why, None, None)
     if memento is None:
         if code == 3:
             asked = {attempt.archive for attempt in resolution.attempts}

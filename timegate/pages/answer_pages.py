@@ -51,7 +51,9 @@ class AnswerPages:
         quote = resolution.quote
         is_quoted = quote is None or quote.status == "found"
         good = graded.redirects and is_quoted and not always
-        if good or resolution.memento is None or not satisfies(resolution, judged):
+        is_live = always and judged.match.value == "live"
+        is_copy = resolution.memento is not None and satisfies(resolution, judged)
+        if good or not (is_copy or is_live):
             return self._answers.redirect(resolution, applied, vary=vary)
         headers = self._answers.headers(resolution, judged, applied, vary) | HEADERS
         view = answer_view(resolution, judged, self._registry)

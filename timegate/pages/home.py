@@ -10,13 +10,14 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 from archives.model import ArchiveEntry
 from archives.moment import Moment
 from archives.registry import Registry
-from timegate.event_loop import end
+from timegate.event_loop import SlowWork, end
 from timegate.pages.choices import SeveralReferences, Unresolvable, archive_name, doubted
 from timegate.pages.form import FormFields, FormQuery, FormRejection, read_form
 from timegate.pages.kept_answers import KeptAnswers
@@ -31,6 +32,8 @@ from timegate.responses.problems import failure_in, problem
 from timegate.responses.referral import is_demo
 from timegate.verdict import verdict
 
+_SHORT_TEXT: Final = 400
+"""Characters of a pasted text that are read at once: that takes some 5 ms at most."""
 MOST_SEARCHES: Final = 32
 """Searches with live progress at once, in one process."""
 
@@ -251,6 +254,7 @@ class Home:
         self._searches = searches
         self._kept = kept
         self._at_once = at_once
+        self._slow = SlowWork()
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Return the page, with the answer if the form was filled in.
@@ -261,7 +265,7 @@ class Home:
         if not form.q:
             return self._page(200, form)
         try:
-            query = read_form(form, self._registry, self._now())
+            query = await self._read(form)
         except FormRejection as refusal:
             return self._page(refusal.status, form, refusal=refusal)
         except (SeveralReferences, Unresolvable) as choice:
@@ -279,6 +283,17 @@ class Home:
         chunks = self._streamed_page(form, query, search, request.context)
         return StreamingResponse(200, _PAGE_HEADERS, chunks)
 
+    async def _read(self, form: FormFields) -> FormQuery:
+        """Return the query of *form*. Raises FormRejection, SeveralReferences, Unresolvable."""
+        read = partial(read_form, form, self._registry, self._now())
+        if len(form.q) <= _SHORT_TEXT:
+            return read()
+        try:
+            return await self._slow.run(read)
+        except TimeoutError as error:
+            why = "others have pasted long texts, which are being read"
+            raise FormRejection(503, "The text was not read; send it again", why) from error
+
     async def events(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send the progress of a search and then its answer, as server-sent events."""
         form = FormFields.of(request.rest)
@@ -286,7 +301,7 @@ class Home:
             detail = "too many searches with live progress: request the page without events"
             return problem(503, "too-busy", detail, headers={"Retry-After": "5"})
         try:
-            query = read_form(form, self._registry, self._now())
+            query = await self._read(form)
         except FormRejection as refusal:
             return Response(200, _EVENTS, _event("answer", self._part(form, refusal=refusal)))
         except (SeveralReferences, Unresolvable) as choice:
@@ -333,7 +348,7 @@ class Home:
         judged = verdict(resolution, self._registry)
         view = answer_view(resolution, judged, self._registry, described=query.described)
         response = self._answers.described(resolution, vary=VARY_PAGE)
-        if resolution.memento is None:
+        if resolution.memento is None and not view.live:
             lacking = failure_in(json.loads(response.body))
             view = view.without_copy(lacking.title, lacking.detail, lacking.next_step)
         view = doubted(view, doubt=query.doubt)
@@ -392,7 +407,7 @@ class _Answer(NamedTuple):
 def _preferences(request: ClientRequest) -> Preferences:
     """Return the preferences; the page verifies the copy also for a URL and a date."""
     preferences, _ = request.preferences
-    return replace(preferences, verify=preferences.verify or "head")
+    return replace(preferences, verify=preferences.verify or "head", live=True)
 
 
 def _event(name: str, part: str) -> bytes:

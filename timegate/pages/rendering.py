@@ -8,16 +8,17 @@ from collections.abc import Mapping
 from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from archives.uri import WEB
 from timegate.responses.model import ClientRequest, Response, weights
 from timegate.responses.problems import problem
 from timegate.text import sentence
 from timegate.verdict import header_safe
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _TYPES: Final = {
     "css": "text/css; charset=utf-8",
@@ -116,7 +117,10 @@ def digits(stamp: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def _environment() -> "Environment":
+    # Here, because it is imported while the server answers already.
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+
     environment = Environment(
         loader=PackageLoader("timegate.pages"),
         autoescape=True,
@@ -149,6 +153,7 @@ class Pages:
             "root": root,
             "static": f"{root}/static/{VERSION}",
             "script": f"{base_url.rstrip('/')}/static/robust.js",
+            "server": base_url.rstrip("/"),
             "is_demo": is_demo,
         }
 

@@ -117,6 +117,8 @@ class AnswerView:
     """The copies before and after this one, with which it may be compared."""
     quote: "QuoteView | None" = None
     """The quotation that was looked for."""
+    live: str = ""
+    """The original, where it is itself the answer; otherwise empty."""
     is_offline: bool = False
     """Whether this server seems to have no network, so that no archive need be named."""
 
@@ -140,7 +142,8 @@ def answer_view(
     unchecked = referred(resolution, registry)
     if resolution.memento is None and resolution.unqueried and unchecked and unchecked.uri:
         tone = "fair"  # Nothing is known to be missing, and there is a link to open.
-    lacking = None if resolution.memento else failure(resolution, registry)
+    live = resolution.live.url if verdict.match.value == "live" and resolution.live else ""
+    lacking = None if resolution.memento or live else failure(resolution, registry)
     outcomes = tuple(archive_outcomes(resolution.attempts, resolution.unanswered, registry))
     return AnswerView(
         match=verdict.match.value,
@@ -152,6 +155,7 @@ def answer_view(
         original=query.original,
         asked="the newest copy" if query.at is None else spoken(query.at),
         copy=_chosen(resolution, registry),
+        live=header_safe(live),
         points=tuple(explained(verdict)),
         others=tuple(_others(resolution, registry)),
         outcomes=outcomes,

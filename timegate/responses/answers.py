@@ -26,6 +26,7 @@ from timegate.verdict import (
     basis_of,
     header,
     in_words,
+    location,
     quoted_location,
     satisfies,
     written,
@@ -139,12 +140,11 @@ class Answers:
         self, resolution: Resolution, verdict: Verdict, applied: Sequence[str], vary: str
     ) -> Response:
         unmet = self._unmet(resolution, verdict, applied, vary)
-        if unmet is not None or resolution.memento is None:
+        target = quoted_location(resolution, self._registry)
+        if unmet is not None or target is None:
             return unmet or self._not_found(resolution, verdict, vary)
         headers = self.headers(resolution, verdict, applied, vary)
-        headers["Location"] = (
-            quoted_location(resolution, self._registry) or resolution.memento.uri
-        )
+        headers["Location"] = target
         body = _encoded(summary(resolution, verdict, self._registry))
         return Response(_FOUND, headers, body, self._lifetime(resolution))
 
@@ -154,7 +154,7 @@ class Answers:
         """Return the report (200), or the problem."""
         verdict = verdict_on(resolution, self._registry)
         unmet = self._unmet(resolution, verdict, applied, vary)
-        if unmet is not None or resolution.memento is None:
+        if unmet is not None or location(resolution, self._registry) is None:
             return unmet or self._not_found(resolution, verdict, vary)
         headers = self.headers(resolution, verdict, applied, vary)
         body = msgspec.json.encode(self.report(resolution, verdict))
@@ -171,7 +171,7 @@ class Answers:
     def _lifetime(self, resolution: Resolution) -> float:
         """Return the seconds for which the same request may get the same response."""
         archives = {attempt.archive for attempt in resolution.attempts}
-        return _KEEP if _is_complete(resolution) and not archives & self._changing else 0.0
+        return _KEEP if _may_be_kept(resolution) and not archives & self._changing else 0.0
 
     def headers(
         self, resolution: Resolution, verdict: Verdict, applied: Sequence[str], vary: str
@@ -187,7 +187,7 @@ class Answers:
             ),
             _PRECISION: header(verdict),
             "Content-Type": "application/json",
-            "Cache-Control": _CACHE_CONTROL if _is_complete(resolution) else "no-cache",
+            "Cache-Control": _CACHE_CONTROL if self._lifetime(resolution) else "no-cache",
         }
         if applied:
             headers["Preference-Applied"] = ", ".join(applied)
@@ -233,6 +233,11 @@ class Answers:
             ),
             _PRECISION: header(verdict),
         }
+
+
+def _may_be_kept(resolution: Resolution) -> bool:
+    """Whether the response may be sent again; the state of an original is never kept."""
+    return resolution.live is None and _is_complete(resolution)
 
 
 def _is_complete(resolution: Resolution) -> bool:

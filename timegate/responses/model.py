@@ -156,7 +156,7 @@ class WriteHandler(Protocol):
         """Answer the request, whose *rest* is the target after the prefix."""
         ...
 
-    def options(self, request: ClientRequest) -> Response | None:
+    def options(self, request: ClientRequest) -> Response | str | None:
         """Answer an OPTIONS request; None for the usual answer."""
         ...
 

@@ -1,7 +1,7 @@
 """Problems as ``application/problem+json`` (RFC 9457): their statuses, titles and details."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from archives.diagnostics import Malformed
@@ -255,13 +255,15 @@ def nothing_found(
         return _incomplete(resolution, headers, members, missing=unqueried, names=names)
     if not resolution.attempts and _chooses_archives(resolution.preferences):
         # A 404 would mean that archives were queried and lack the page.
-        detail = "no archive is left to query; check archives= and exclude= against /archives"
+        advice = "check archives= and exclude= against /archives"
+        detail = "; ".join(("no archive is left to query", *_refusals(resolution), advice))
         return problem(400, "bad-parameter", detail, headers=headers, **members)
     if resolution.unasked:
         members["unasked"] = [*unasked(resolution)]
     named = None if registry is None else named_archive(resolution, registry)
     if named is None or missing is None:
-        detail = "; ".join(filter(None, (_absence(resolution), missing)))
+        said = (_absence(resolution), *_refusals(resolution), missing or "")
+        detail = "; ".join(filter(None, said))
         return problem(404, "no-memento", detail, headers=headers, **members)
     return _without_named(resolution, named, missing, headers, members)
 
@@ -308,6 +310,12 @@ def _absence(resolution: Resolution) -> str:
         urls = ", ".join(variant.url for variant in resolution.unasked)
         detail += f"; not every one was queried for {urls}"
     return detail
+
+
+def _refusals(resolution: Resolution) -> Iterator[str]:
+    """Yield what was not queried because it must not be."""
+    for archive, _, reason in resolution.refused:
+        yield f"{archive} was not queried: {reason}"
 
 
 def _chooses_archives(preferences: Preferences) -> bool:

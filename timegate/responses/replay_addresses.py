@@ -29,6 +29,8 @@ _USES: Final[dict[Kind, str]] = {
     "object": OTHER,
     "other": OTHER,
 }
+_LONGEST: Final = 80
+"""Characters of an archive's id, as it is written in an address."""
 _PLACE: Final = re.compile(
     r"([0-9]{4,23})(?:-([0-9]{4,23})@([!-.0-?A-~]{1,80})\.(mp_|fr_|cs_|im_|oe_))?/(?=.)"
 )
@@ -73,5 +75,9 @@ def read_place(rest: str) -> ReplayPlace | None:
     found = _PLACE.match(rest)
     if found is None:
         return None
-    target, near, archive, use = found.groups("")
-    return ReplayPlace(target, rest[found.end() :], near, unquote(archive), use)
+    target, near, written, use = found.groups("")
+    archive = unquote(written)
+    if len(quote(archive, safe="")) > _LONGEST:
+        # Addresses in the document would be longer than those that are read here.
+        return None
+    return ReplayPlace(target, rest[found.end() :], near, archive, use)

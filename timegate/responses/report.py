@@ -1,6 +1,7 @@
 """The report of a resolution in JSON, and the links of its response (RFC 8288)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Final
 
 from archives.diagnostics import Malformed
@@ -40,6 +41,7 @@ def summary(resolution: Resolution, verdict: Verdict, registry: Registry) -> Jso
         **_members(verdict),
         "memento": _memento(resolution, registry),
         "referral": _referral(resolution, registry),
+        **_live(resolution),
         **_quote(resolution, registry),
     }
 
@@ -59,6 +61,7 @@ def report(resolution: Resolution, verdict: Verdict, registry: Registry, base_ur
         "checks": [*_checks(resolution)],
         "unasked": [*unasked(resolution)],
         "timemap": _own("timemap/link", resolution, base_url),
+        **_live(resolution),
         **_quote(resolution, registry),
         "headline": grade(verdict, resolution.preferences.status).headline,
         "words": in_words(verdict),
@@ -96,6 +99,22 @@ def _memento(resolution: Resolution, registry: Registry) -> Json | None:
         "datetime": str(memento.captured),
         "archive": memento.archive,
         "status": memento.status,
+    }
+
+
+def _live(resolution: Resolution) -> Json:
+    """Return the member ``live``, only if the original itself was requested."""
+    live = resolution.live
+    if live is None:
+        return {}
+    return {
+        "live": {
+            "url": live.url,
+            "requested": str(live.requested),
+            "status": live.status,
+            "answers": live.answers,
+            "reason": _printable(live.why) or None,
+        }
     }
 
 
@@ -286,15 +305,15 @@ def _mementos(
     chosen = resolution.memento
     if chosen is None:
         return ()
-    stated, known = _stated(resolution), (*known_mementos(resolution),)
+    stated, known = _stated(resolution), known_mementos(resolution)
     if address is not None:
         chosen = chosen._replace(uri=address(chosen))
-        known = tuple(each._replace(uri=address(each)) for each in known)
+        known = [each._replace(uri=address(each)) for each in known]
     return _memento_links(chosen, stated, known)
 
 
 def _memento_links(
-    chosen: Memento, stated: tuple[Relation, ...], known: tuple[Memento, ...]
+    chosen: Memento, stated: tuple[Relation, ...], known: Sequence[Memento]
 ) -> tuple[str, ...]:
     """Return links to the chosen memento, then to its neighbours; one for each target (M-8)."""
     rels: dict[str, list[str]] = {chosen.uri: []}
@@ -316,7 +335,7 @@ def neighbours(resolution: Resolution, chosen: Memento) -> Mapping[Relation, Mem
     A neighbour that the archive does not state is left out, because there may be one that is
     unknown. If archives were skipped, all are left out.
     """
-    return _nearest(chosen, _stated(resolution), (*known_mementos(resolution),))
+    return _nearest(chosen, _stated(resolution), known_mementos(resolution))
 
 
 def _nearest(
@@ -330,12 +349,13 @@ def _nearest(
     return best
 
 
-def known_mementos(resolution: Resolution) -> Iterator[Memento]:
-    """Yield every memento that the answers of the archives name."""
-    for attempt in filter(None, (resolution.best, *resolution.alternatives)):
-        if isinstance(attempt.outcome, Closest):
-            yield attempt.outcome.memento
-            yield from attempt.outcome.neighbours.values()
+def known_mementos(resolution: Resolution) -> list[Memento]:
+    """Return every memento that the answers of the archives name."""
+    known: list[Memento] = []
+    for attempt in (resolution.best, *resolution.alternatives):
+        if attempt is not None and isinstance(attempt.outcome, Closest):
+            known += (attempt.outcome.memento, *attempt.outcome.neighbours.values())
+    return known
 
 
 def _stated(resolution: Resolution) -> tuple[Relation, ...]:
@@ -347,11 +367,11 @@ def _stated(resolution: Resolution) -> tuple[Relation, ...]:
 
 
 def _first(known: Sequence[Memento], _: str) -> Memento | None:
-    return min(known, key=_age, default=None)
+    return min(known, key=itemgetter(0), default=None)
 
 
 def _last(known: Sequence[Memento], _: str) -> Memento | None:
-    return max(known, key=_age, default=None)
+    return max(known, key=itemgetter(0), default=None)
 
 
 def _prev(known: Sequence[Memento], stamp: str) -> Memento | None:
@@ -360,10 +380,6 @@ def _prev(known: Sequence[Memento], stamp: str) -> Memento | None:
 
 def _next(known: Sequence[Memento], stamp: str) -> Memento | None:
     return _first([memento for memento in known if memento.stamp > stamp], stamp)
-
-
-def _age(memento: Memento) -> str:
-    return memento.stamp
 
 
 _NEAREST: Final[Mapping[Relation, Callable[[Sequence[Memento], str], Memento | None]]] = {

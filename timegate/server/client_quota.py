@@ -249,7 +249,12 @@ class ClientLimits:
 
     async def enter(self, client: Client, target: str) -> Response | None:
         """Start a request; return the rejection if it may not start, else `leave` follows."""
-        if self.concurrency is None or _is_unlimited(target):
+        if self.concurrency is None:
+            return None
+        if _is_unlimited(target):
+            # Event streams take no place, but 300 that start together take turns.
+            if target.partition("?")[0] not in FREE:
+                await self.starts.enter()
             return None
         if target.startswith(_LISTS) and self._no_room():
             return self._rejected(Rejection("full"))

@@ -11,7 +11,7 @@ because archives are slow, and an archive that hangs leaves places for the other
 """
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
@@ -195,20 +195,23 @@ class UpstreamLimit:
         self.requests = ConcurrencyLimit(
             Capacity(2 * capacity.in_flight, capacity.queue, capacity.wait, capacity.share)
         )
-        self._waiting: Counter[str] = Counter()
+        self._waiting: dict[str, int] = {}
 
     def begin(self, archive: str) -> bool:
         """Let a request with a place wait for *archive*; False if it must not."""
-        if self._waiting[archive] >= self.requests.free:
+        waiting = self._waiting.get(archive, 0)
+        if waiting >= self.requests.free:
             return False
-        self._waiting[archive] += 1
+        self._waiting[archive] = waiting + 1
         return True
 
     def end(self, archive: str, times: int = 1) -> None:
         """Note that as many requests no longer wait for *archive*."""
-        self._waiting[archive] -= times
-        if self._waiting[archive] <= 0:
-            del self._waiting[archive]
+        waiting = self._waiting.get(archive, 0) - times
+        if waiting > 0:
+            self._waiting[archive] = waiting
+        else:
+            self._waiting.pop(archive, None)
 
 
 class RequestPlaces:
@@ -259,7 +262,7 @@ class RequestPlaces:
         self._holders = 0
         self._sending = False
         self._entering: asyncio.Lock | None = None
-        self._archives: Counter[str] = Counter()
+        self._archives: dict[str, int] = {}
         self.rejection: Rejection | None = None
         """Why the request may not wait for archives; None if it may, or has not tried."""
         self.busy: set[str] = set()
@@ -286,19 +289,21 @@ class RequestPlaces:
 
     def begin(self, archive: str) -> bool:
         """Wait for *archive*; False if too many requests do. After True, `end` must follow."""
-        if self._sending:
+        if self._sending or archive not in self._remote:
             return True
         if not self._limit.begin(archive):
             self.busy.add(archive)
             return False
         self.waited = True
-        self._archives[archive] += 1
+        self._archives[archive] = self._archives.get(archive, 0) + 1
         return True
 
     def end(self, archive: str) -> None:
         """Stop waiting for *archive*."""
-        if self._archives[archive]:
-            self._archives[archive] -= 1
+        times = self._archives.pop(archive, 0)
+        if times > 1:
+            self._archives[archive] = times - 1
+        if times:
             self._limit.end(archive)
 
     def answered(self) -> None:

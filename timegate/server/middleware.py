@@ -38,7 +38,13 @@ from timegate.server.connection_limit import (
     deliver,
     send,
 )
-from timegate.server.response_cache import ResponseCache, is_repeated, key_of, wants_part
+from timegate.server.response_cache import (
+    ResponseCache,
+    is_repeated,
+    key_of,
+    repeated_times,
+    wants_part,
+)
 
 ProblemPage = Callable[[str | None, Response], Response]
 """Turns a problem into a page, if a client that sent this ``Accept`` prefers one."""
@@ -51,7 +57,9 @@ _PREFLIGHT: Final = Response(
     {
         **COMMON,
         "Access-Control-Allow-Methods": "GET, HEAD, OPTIONS",
-        "Access-Control-Allow-Headers": "Accept-Datetime, Prefer, Cache-Control, Content-Type",
+        "Access-Control-Allow-Headers": (
+            "Accept-Datetime, Accept-Datetime-Precise, Prefer, Cache-Control, Content-Type"
+        ),
         "Access-Control-Max-Age": "86400",
         "Allow": "GET, HEAD, OPTIONS",
     },
@@ -60,6 +68,9 @@ _STORE_ALLOW: Final = "GET, HEAD, OPTIONS, PUT, POST"
 # Scripts of other origins may read, and not write.
 _STORE_OPTIONS: Final = replace(
     _PREFLIGHT, headers={**_PREFLIGHT.headers, "Allow": _STORE_ALLOW}
+)
+_POST_OPTIONS: Final = replace(
+    _PREFLIGHT, headers={**_PREFLIGHT.headers, "Allow": "GET, HEAD, OPTIONS, POST"}
 )
 _ARCHIVED: Final = re.compile(
     r"/collections/|/memento/proxy/|/web/[0-9]{14}(?:id|if|im|js|cs)_/|/(?:view|reconstruct)/[0-9]{4,23}-"
@@ -395,7 +406,9 @@ def _accepted_body(routes: Routes, incoming: Incoming) -> tuple[int, float] | No
     found = routes.find_write(incoming.target)
     if found is not None:
         handler, rest = found
-        most = handler.largest_body(ClientRequest(request.method, rest, request.headers))
+        most = handler.largest_body(
+            ClientRequest(request.method, rest, request.headers, repeated_times(request))
+        )
         if (request.content_length or 0) > most:
             raise EarlyResponse(problem(413, "too-large", f"a body may have {most} bytes"))
         return most, handler.body_deadline
@@ -460,12 +473,13 @@ def other_methods(routes: Routes) -> Middleware:
         if request.method in _READS:
             return await call_next(incoming)
         write = routes.find_write(incoming.target)
-        if request.method == "OPTIONS":
-            return _PREFLIGHT if write is None else _options(incoming, *write)
-        if write is not None:
-            return await _written(incoming, *write)
         path, mark, query = incoming.target.partition("?")
         handler = routes.posts.get(path)
+        is_probe = request.method == "OPTIONS"
+        if write is not None:
+            return _options(incoming, *write) if is_probe else await _written(incoming, *write)
+        if is_probe:
+            return _PREFLIGHT if handler is None else _POST_OPTIONS
         if request.method != "POST" or handler is None:
             return not_allowed
         post = ClientRequest("POST", mark + query, request.headers, context=incoming.context)
@@ -481,9 +495,12 @@ def _options(incoming: Incoming, handler: WriteHandler, rest: str) -> Response:
     """Answer an OPTIONS request where something can be written."""
     try:
         probe = ClientRequest("OPTIONS", rest, incoming.request.headers)
-        return handler.options(probe) or _STORE_OPTIONS
+        answer = handler.options(probe)
     except EarlyResponse as early:
         return early.response
+    if isinstance(answer, str):
+        return replace(_PREFLIGHT, headers={**_PREFLIGHT.headers, "Allow": answer})
+    return _STORE_OPTIONS if answer is None else answer
 
 
 async def _written(incoming: Incoming, handler: WriteHandler, rest: str) -> Outgoing:
@@ -493,7 +510,8 @@ async def _written(incoming: Incoming, handler: WriteHandler, rest: str) -> Outg
         return problem(
             405, "method", f"use {_STORE_ALLOW} here", headers={"Allow": _STORE_ALLOW}
         )
-    write = ClientRequest(request.method, rest, request.headers, context=incoming.context)
+    repeated = repeated_times(request)
+    write = ClientRequest(request.method, rest, request.headers, repeated, incoming.context)
     try:
         return await handler.write(write, incoming.body)
     except EarlyResponse as early:
@@ -579,7 +597,7 @@ async def handled(routes: Routes, incoming: Incoming) -> Outgoing:
     """Call the handler of the route."""
     _, handler, rest = routes.find(incoming.target)
     request = incoming.request
-    repeated = frozenset({"accept-datetime"}) if is_repeated(request) else frozenset[str]()
+    repeated = repeated_times(request)
     return await handler(
         ClientRequest(request.method, rest, request.headers, repeated, incoming.context)
     )

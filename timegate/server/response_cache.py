@@ -112,9 +112,22 @@ def key_of(request: web.BaseRequest, target: str, hidden: frozenset[str]) -> Key
     )
 
 
+_TIMES: Final = (
+    *("accept-datetime", "accept-datetime-precise"),
+    *("memento-datetime", "timegate-datetime"),
+)
+"""Fields that state a time, and must not be repeated."""
+
+
+def repeated_times(request: web.BaseRequest) -> frozenset[str]:
+    """Return the fields with a time that there are more than one of."""
+    headers = request.headers
+    return frozenset(n for n in _TIMES if n in headers and len(headers.getall(n)) > 1)
+
+
 def is_repeated(request: web.BaseRequest) -> bool:
-    """Whether there is more than one ``Accept-Datetime``."""
-    return len(request.headers.getall("Accept-Datetime", ())) > 1
+    """Whether a field with a time is repeated."""
+    return bool(repeated_times(request))
 
 
 _TIME: Final = 2
@@ -126,9 +139,18 @@ def _without_time(key: Key) -> Key:
 
 
 def wants_part(request: web.BaseRequest) -> bool:
-    """Whether the client may want less than the whole response, as which it is cached."""
+    """Whether the client may want another response than the one that is cached.
+
+    It may be less than the whole one, or the one for a time that is no part of the key.
+    """
     headers = request.headers
-    return not headers.keys().isdisjoint(("Range", "If-None-Match", "If-Modified-Since"))
+    return any(name in headers for name in _NOT_CACHED)
+
+
+_NOT_CACHED: Final = (
+    *("Range", "If-None-Match", "If-Modified-Since"),
+    "Accept-Datetime-Precise",
+)
 
 
 def _size(entry: _CachedResponse) -> int:

@@ -365,7 +365,10 @@ async def open_routes(needs: Dependencies) -> AsyncIterator[Dispatch]:
     """Build the handlers and yield the server; searches in progress end with the block."""
     handlers = _Handlers(needs)
     exhaustive = ExhaustiveResolver(
-        needs.core.resolver, handlers.plan, selections=needs.core.selections
+        needs.core.resolver,
+        handlers.plan,
+        selections=needs.core.selections,
+        originals=needs.core.originals,
     )
     events = SearchEvents(needs.core.observer.public_watchers)
     async with (

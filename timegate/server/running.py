@@ -73,7 +73,6 @@ async def run_server(
     set_up(config.log)
     orders = orders_by_signal()
     listener = _bound(config, shared=worker)
-    prepare()
     address = address_of(config.listen.host, int(listener.getsockname()[1]))
 
     @asynccontextmanager
@@ -94,9 +93,18 @@ async def run_server(
                 if rate_limits is not None:
                     ready_file(rate_limits.parent, os.getpid()).touch()
                 announce(config, address, worker=worker)
-                await obey(orders, Reload(reloading, state, config, reread))
+                async with asyncio.TaskGroup() as group:
+                    preparing = group.create_task(_prepared())
+                    await obey(orders, Reload(reloading, state, config, reread))
+                    preparing.cancel()
                 state.draining = True
     event("stop", address=address)
+
+
+async def _prepared() -> None:
+    """Compile templates in a thread: it takes long, and few clients need them at once."""
+    await asyncio.to_thread(prepare)
+    gc.freeze()
 
 
 def announce(config: Config, address: str, *, worker: bool) -> None:

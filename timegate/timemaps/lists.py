@@ -6,7 +6,6 @@ questions as well. An incomplete list is not cached.
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from dataclasses import replace
 from typing import Final
 
 from archives.columns import CaptureColumns
@@ -67,12 +66,12 @@ class ArchiveLists:
         """Merge the lists of *archives* for *original*; the others as `Source.mementos`."""
         # Before the deadlines of archives begin.
         await self._starts.enter()
-        context = replace(context, budget=Budget(MOST_REQUESTS, MOST_OCTETS))
+        context = context._replace(budget=Budget(MOST_REQUESTS, MOST_OCTETS))
         async with AsyncExitStack() as stack:
             if context.quota is not None:
                 charge = await context.quota.charge(original)
                 stack.callback(charge.settle)
-                context = replace(context, charge=charge)
+                context = context._replace(charge=charge)
             ages: dict[str, float] = {}
             lists = {
                 name: self.of(

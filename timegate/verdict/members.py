@@ -14,9 +14,16 @@ from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import GRANULARITIES, Moment, second_of
 from archives.registry import Registry
 from archives.surt import surt
-from timegate.content.bracketing import DatedCapture, bracket, corroborating
+from timegate.content.bracketing import (
+    DatedCapture,
+    bracket,
+    corroborating,
+    described_best,
+    is_same_capture,
+)
 from timegate.content.comparison import Comparison
-from timegate.resolution.model import Attempt, Query, Resolution, Syntax
+from timegate.content.digests import payload_digest
+from timegate.resolution.model import Attempt, LiveOriginal, Query, Resolution, Syntax
 from timegate.resolution.query import STRIPPED_FRAGMENT, STRIPPED_USER
 from timegate.resolution.ranking import is_other_page
 from timegate.verdict.comparison import comparison_member
@@ -28,12 +35,21 @@ _SECOND: Final = 14
 _DAY: Final = 8
 
 
-def asked_time(query: Query, memento: Memento, entry: ArchiveEntry | None) -> Member:
-    """Return whether the capture lies in the interval asked for, before or after it."""
+def asked_time(
+    query: Query,
+    memento: Memento,
+    entry: ArchiveEntry | None,
+    original: LiveOriginal | None = None,
+) -> Member:
+    """Return whether the capture lies in the interval asked for, before or after it.
+
+    *original* is the request to the original, which did not answer.
+    """
     basis = basis_of(memento, minted=query.minted)
     if query.at is not None:
         return asked_at(query.at, memento, entry, basis)
-    live = "not-tried" if _is_undated(query) else ""
+    live = "not-tried" if original is None else "no-answer"
+    live = live if query.is_undated else ""
     return Member("latest", {"got": str(memento.captured), "basis": basis, "live": live})
 
 
@@ -88,11 +104,6 @@ def _as_shown(
     if at is None or (digits >= len(at.digits) and at.covers(stamp)):
         return match
     return plain("approximate") if match.value in _AS_REQUESTED else match
-
-
-def _is_undated(query: Query) -> bool:
-    """Whether it is a dated URI with an empty date, which means now (D-7)."""
-    return query.identifier is not None and query.identifier.startswith(("duri::", "tdb::"))
 
 
 def _side(at: Moment, stamp: str) -> str:
@@ -475,9 +486,11 @@ def location(resolution: Resolution, registry: Registry) -> str | None:
     """Return the target of the redirect: the raw bytes for a part (V-1), otherwise replay.
 
     The verdict is about that address. It is safe in ``Location``: ASCII without blanks and
-    controls. None where nothing was found.
+    controls. It is the original itself where that is the result. None where nothing was found.
     """
-    memento = resolution.memento
+    memento, live = resolution.memento, resolution.live
+    if live is not None and live.answers:
+        return header_safe(live.url)
     if memento is None:
         return None
     entry = registry.by_id(memento.archive)
@@ -494,12 +507,14 @@ def verdict(resolution: Resolution, registry: Registry) -> Verdict:
     """Return how the answer of *resolution* differs from its query."""
     query, best = resolution.query, resolution.best
     syntax = _syntax(query.syntax, query.diagnostics)
+    if resolution.live is not None and resolution.live.answers:
+        return _live_verdict(resolution.live, syntax)
     if best is None or not isinstance(best.outcome, Closest):
         return Verdict(plain("none"), sources=sources(resolution), syntax=syntax)
     memento = best.outcome.memento
     entry = registry.by_id(memento.archive)
     archive = archive_member(query, memento, registry)
-    time = asked_time(query, memento, entry)
+    time = asked_time(query, memento, entry, resolution.live)
     grain = granularity(query.at, memento.stamp, entry)
     uri = uri_member(query, best, memento)
     shown = view(query, memento, entry)
@@ -534,6 +549,21 @@ def verdict(resolution: Resolution, registry: Registry) -> Verdict:
     )
 
 
+def _live_verdict(live: LiveOriginal, syntax: Member) -> Verdict:
+    """Return the verdict on the original itself: it is no memento, and no archive was queried.
+
+    Its state is that of the time of our request; what a client gets later may differ.
+    """
+    return Verdict(
+        match=plain("live"),
+        evidence=Member("original", {"status": live.status or ""}),
+        time=Member("current", {"got": str(live.requested), "live": "answered"}),
+        coverage=Member("as-requested", {"got": "page"}),
+        uri=_SAME,
+        syntax=syntax,
+    )
+
+
 _AS_REQUESTED: Final = ("exact", "within")
 
 
@@ -560,19 +590,29 @@ def known_comparison(
     at, memento, best = resolution.query.at, resolution.memento, resolution.best
     if memento is None or best is None or not isinstance(best.outcome, Closest):
         return None
-    if best.outcome.doubts or is_other_page(best, memento):
+    if is_other_page(best, memento) or _has_doubts(resolution):
         return None
     captures = [
         DatedCapture.of(each, min(_SECOND, proven(each.stamp, registry.by_id(each.archive))))
-        for each in dict.fromkeys((*_mementos_named(resolution), *more))
+        for each in described_best((*_mementos_named(resolution), *more))
         if same_key(each.original, memento.original)
     ]
-    chosen = next((each for each in captures if each.memento == memento), None)
+    chosen = next((each for each in captures if is_same_capture(each.memento, memento)), None)
     others = () if chosen is None else corroborating(chosen, captures)
     sides = None if at is None else bracket(captures, at)
-    if sides is not None:
+    octets = None if sides is None else payload_digest(sides.before.digest)
+    # The sides say nothing about a copy with other octets, which was chosen for another reason.
+    if sides is not None and chosen is not None and chosen.digest == octets:
         return Comparison("same-around", "digest", *sides, corroborated=others)
     return Comparison("alone", "digest", corroborated=others) if others else None
+
+
+def _has_doubts(resolution: Resolution) -> bool:
+    """Whether the time of a capture is doubtful: it may be on either side of a time."""
+    return any(
+        isinstance(attempt.outcome, Closest) and attempt.outcome.doubts
+        for attempt in filter(None, (resolution.best, *resolution.alternatives))
+    )
 
 
 def _mementos_named(resolution: Resolution) -> Iterator[Memento]:

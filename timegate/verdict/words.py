@@ -33,10 +33,13 @@ __all__ = [
     "is_beyond_doubt",
 ]
 
+_EMPTY_TIME: Final = "ext-empty-timestamp"
+"""The diagnostic of ``duri::URL``, an extension of the notation (D-7)."""
 _TIME_PHRASES: Final = {
     "exact": "at exactly the requested time",
     "within": "within the requested time",
     "latest": "the newest copy",
+    "current": "the original itself as it is now, no copy",
     "unknown": "captured at an unknown time",
 }
 _ARCHIVE_PHRASES: Final = {
@@ -117,8 +120,13 @@ def _remarks(verdict: Verdict) -> Iterator[str]:
     yield from remarks_on_comparison(verdict)
     if verdict.sources:
         yield from _remarks_on_sources(verdict.sources)
-    if verdict.syntax and verdict.syntax.value == "repaired":
+    if verdict.syntax and _is_malformed(verdict.syntax):
         yield "the reference was malformed and was repaired"
+
+
+def _is_malformed(syntax: Member) -> bool:
+    """Whether it was repaired; an empty time is an extension, and no error (D-7)."""
+    return syntax.value == "repaired" and syntax["diag"] != _EMPTY_TIME
 
 
 def _remark_on_promise(evidence: Member) -> str:
@@ -146,6 +154,10 @@ def _remarks_on_time(time: Member) -> Iterator[str]:
         yield "the time is only the day on which the identifier was minted"
     if time["basis"] == "asserted":
         yield "the time of the copy is what its writer asserted"
+    if time["live"] == "no-answer":
+        yield "the original itself did not answer"
+    if time["live"] == "answered":
+        yield f"it answered at {time['got']}"
 
 
 def _remarks_on_sources(sources: Member) -> Iterator[str]:
@@ -211,6 +223,9 @@ GRADES: Final[Mapping[tuple[str, Distance], Grade]] = {
         "poor", f"{_ELSEWHERE}, more than a year away: probably another page"
     ),
     ("substitute", "unknown"): Grade("poor", f"{_ELSEWHERE}, of unknown time"),
+    ("live", "none"): Grade(
+        "good", "The original itself, as it is now", redirects=True, meets=True
+    ),
     ("none", "none"): Grade("poor", "No copy was found"),
 }
 """The grade of each value of ``match``, by the distance from the requested time. The page, the
@@ -298,10 +313,13 @@ def is_beyond_doubt(verdict: Verdict) -> bool:
     return is_same and not (verdict.evidence and verdict.evidence.value == "promised")
 
 
+_WITHOUT_DISTANCE: Final = ("exact", "within", "promised", "live", "none")
+
+
 def _distance(verdict: Verdict) -> Distance:
     """Return how far from the requested time the copy is, in words of the table."""
     time = verdict.time
-    if time is None or verdict.match.value in ("exact", "within", "promised", "none"):
+    if time is None or verdict.match.value in _WITHOUT_DISTANCE:
         return "none"
     if time.value == "unknown":
         return "unknown"
@@ -319,6 +337,9 @@ def explained(verdict: Verdict) -> Iterator[Point]:
 
 
 def _explain_time(time: Member) -> Explanation:
+    if time.value == "current":
+        asked = "An empty time means now"
+        return "good", f"{asked}: the original itself answered at {time['got']}. It is no copy."
     is_asserted = time["basis"] == "asserted"
     event = "is, as its writer asserted, of" if is_asserted else "was captured"
     got = f"The copy {event} {time['got']}"
@@ -326,6 +347,8 @@ def _explain_time(time: Member) -> Explanation:
     good: Tone = "fair" if doubt or is_asserted else "good"
     if time.value == "latest":
         basis = "; no time was requested, so this is the newest known copy"
+        if time["live"] == "no-answer":
+            basis = "; the original itself did not answer, so this is the newest known copy"
         return good, f"{got}{basis}.{doubt}"
     until = f" until {time['until']}" if time["until"] else ""
     asked = f"{time['req']}{until}"
@@ -426,6 +449,8 @@ def _explain_syntax(syntax: Member) -> Explanation:
     diagnostics = f" ({syntax['diag']})" if syntax["diag"] else ""
     if syntax.value == "legacy":
         return "good", f"The reference is in an old notation{diagnostics}."
+    if not _is_malformed(syntax):
+        return "good", f"The time of the reference is empty, which means now{diagnostics}."
     return "fair", f"The reference was malformed and was repaired{diagnostics}."
 
 
@@ -438,6 +463,7 @@ def _explain_evidence(evidence: Member) -> Explanation:
         "promised": ("fair", "The archive names this copy; it was not checked."),
         "delivered": ("good", f"The archive delivered this copy{view} when it was checked."),
         "held": ("good", "The copy was read from a collection of this server."),
+        "original": ("good", "The original was requested; a later request may get another."),
     }
     return sentences.get(evidence.value)
 

@@ -23,17 +23,14 @@ OWN = name_of("https://gate.example")
         ("", ""),
         ("cdn.example", "cdn.example"),
         ("cdn.example:8080, [2001:db8::1]:80", "cdn.example:8080, [2001:db8::1]:80"),
-        ('a; v="1, not a name"', None),
+        ('a; v="1, not a name", b', "a, b"),
+        (r'a; v="1 \", c", b', "a, b"),
         ('a;v="1.2" , b ;x=y', "a, b"),
         (" , a,,", "a"),
     ],
 )
-def test_names_are_passed_on_without_parameters(value: str, passed: str | None) -> None:
-    if passed is None:
-        with pytest.raises(BadLoopField):
-            checked(value, OWN)
-    else:
-        assert checked(value, OWN) == passed
+def test_names_are_passed_on_without_parameters(value: str, passed: str) -> None:
+    assert checked(value, OWN) == passed
 
 
 @pytest.mark.parametrize("value", [OWN, f"a, {OWN}, b", f"{OWN};v=2"])
@@ -49,7 +46,9 @@ def test_a_request_that_has_passed_too_many_servers_is_a_loop() -> None:
         checked(many, OWN)
 
 
-@pytest.mark.parametrize("value", ["a b", "a\r\nb", "ä", "a;", 'a;v="', "a" * (LONGEST + 1)])
+@pytest.mark.parametrize(
+    "value", ["a b", "a\r\nb", "a\n", "ä", "a;", 'a;v="', 'a;v="b"c', "a" * (LONGEST + 1)]
+)
 def test_other_values_are_refused(value: str) -> None:
     with pytest.raises(BadLoopField):
         checked(value, OWN)

@@ -1,13 +1,17 @@
 """Documents with rewritten archive links."""
 
+from datetime import UTC, datetime
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from archives.registry import load_known
 from tests.timegate.batch.results import FOUND, a_result
 from timegate.batch.model import ItemResult
 from timegate.batch.output import edited, edits
 from timegate.references.bibtex import read_bibtex
+from timegate.references.formats import InputFormat, places_in
 from timegate.references.wikitext import read_wikitext
 
 LINK = "https://archive.today/20130203040506/http://www.dr.dk/"
@@ -97,3 +101,116 @@ def test_a_document_without_edits_is_unchanged_octet_for_octet(octets: bytes) ->
     text = octets.decode(errors="surrogateescape")
 
     assert b"".join(edited(text, [])) == octets
+
+
+REGISTRY = load_known()
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+LINKS = {
+    "markdown": "[the (page)](http://a.example/{}_(x)?q=1&r=2) (accessed 5 May 2014)",
+    "rst": "`page <http://a.example/{}/>`_ (accessed 2014-05-05)",
+    "latex": "\\href{{http://a.example/{}\\_x?a=1\\&b=2}}{{T}}, accessed 5~May 2014",
+    "html": "<a href='http://a.example/{}?x=1&amp;y=2'>T</a> (accessed 5 May 2014)",
+    "text": "Doe. http://a.example/{}. Accessed 5 May 2014.",
+    "ris": "TY  - ELEC\nUR  - https://web.archive.org/web/20140505000000/http://a/{}\nER  - ",
+    "bibtex": "@misc{{k{0}, url={{{1}x/{0}}}, urldate={{2014-05-05}}}}",
+    "wikitext": "{{{{cite web|url=http://a.example/{0}|archive-url={1}{0}|archive-date=x}}}}",
+}
+"""A dated link in each format; the number of the link and an archive link are filled in."""
+HOSTILE = (
+    *(
+        "\r\n",
+        "\n\n",
+        "\r",
+        "\ufeff",
+        "\udce9\udcff",
+        "\x00",
+        "\u200b",
+        "\u202e",
+        "a\u0301",
+        " ",
+    ),
+    *("[", "]", "](", "((", "))", "{{", "}}", "{", "}", "<", ">", "|", "\\", "%", "&amp;", "`"),
+    *(
+        "```\nhttp://code.example/x (accessed 5 May 2014)\n```\n",
+        "`http://b.example/(`",
+        "<!--",
+    ),
+    *(
+        "-->",
+        "<pre>",
+        "<code>",
+        "\\begin{verbatim}",
+        "\\end{verbatim}",
+        "\n.. code-block:: sh\n\n  ",
+    ),
+    *(
+        "http://",
+        "https://c.example/[x](y)",
+        "www.d.example/a_(b)_(c)",
+        "2013-01-01",
+        "accessed",
+    ),
+)
+PIECES = st.lists(
+    st.one_of(st.sampled_from(HOSTILE), st.text(max_size=8), st.integers(0, 3)), max_size=12
+)
+
+
+@pytest.mark.parametrize("form", LINKS)
+@settings(max_examples=60, deadline=None)
+@given(pieces=PIECES)
+@example(pieces=["\ufeff", 1, "\r\n", "\udce9", 2, "(", 3, ")"])
+@example(pieces=["```\nhttp://code.example/x (accessed 5 May 2014)\n```\n", 0, "<!--", 1])
+def test_a_hostile_document_changes_in_its_links_only(
+    form: InputFormat, pieces: list[str | int]
+) -> None:
+    text = "\n".join(
+        LINKS[form].format(piece, LINK) if isinstance(piece, int) else piece for piece in pieces
+    )
+    places = list(places_in(text, form, REGISTRY, NOW))
+
+    made = list(
+        edits(text, places, lambda number: a_result(uri=f"https://new.example/{number}/"))
+    )
+
+    new = b"".join(edited(text, made)).decode(errors="surrogateescape")
+    rest = new
+    undone = ""
+    for span, written in made:
+        before, _, rest = rest.partition(written)
+        undone += before + text[span.start : span.end]
+    assert undone + rest == text
+    for (start, end), written in made:
+        if written.startswith("https://new.example/"):
+            assert text[start:end].lower().startswith(("http", "www.", "//", "a.", "d."))
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("markdown", "```sh\ncurl {}\n```"),
+        ("markdown", "Run `curl {}`"),
+        ("markdown", "<!-- {} -->"),
+        ("rst", ".. code-block:: sh\n\n   curl {}\n"),
+        ("rst", "Run ``curl {}``"),
+        ("latex", "\\begin{{verbatim}}\n{}\n\\end{{verbatim}}"),
+        ("latex", "% {}"),
+        ("html", "<pre>{}</pre>"),
+        ("html", "<code>{}</code>"),
+    ],
+)
+def test_a_link_in_code_or_in_a_comment_stays(form: InputFormat, text: str) -> None:
+    page = text.format("http://a.example/x (accessed 5 May 2014)")
+
+    made = [*edits(page, places_in(page, form, REGISTRY, NOW), lambda _: a_result())]
+
+    assert made == []
+
+
+@pytest.mark.parametrize("form", LINKS)
+def test_a_dated_link_of_every_format_is_rewritten(form: InputFormat) -> None:
+    page = LINKS[form].format(1, LINK)
+
+    made = [*edits(page, places_in(page, form, REGISTRY, NOW), lambda _: a_result())]
+
+    assert FOUND in made[0].text

@@ -143,7 +143,8 @@ def test_a_killed_run_loses_nothing_and_the_next_repeats_only_what_was_under_way
     script.write_text(
         "import os, signal, sys\n"
         f"with open({str(notes)!r}, 'a') as file:\n"
-        "    file.write(os.environ['TIMEGATE_CHANGE_DATETIME'] + '\\n')\n"
+        "    said = [os.environ[f'TIMEGATE_CHANGE_{n}'] for n in ('DATETIME', 'REPEATED')]\n"
+        "    file.write(' '.join(said) + '\\n')\n"
         f"if len(open({str(notes)!r}).readlines()) == 3:\n"
         f"    os.kill(os.getppid(), {int(signal.SIGKILL)})\n"
     )
@@ -157,8 +158,45 @@ def test_a_killed_run_loses_nothing_and_the_next_repeats_only_what_was_under_way
     again = pages.run("--exec", program, URL)
     last = pages.run("--exec", program, URL)
 
-    years = [line[:4] for line in notes.read_text().splitlines()]
+    lines = notes.read_text().splitlines()
+    years = [line[:4] for line in lines]
+    assert [line.split()[1] for line in lines] == ["no", "no", "no", "yes", "no", "no"]
+    assert "perhaps reported before" in again.stderr
     assert killed.returncode == -signal.SIGKILL
     assert years == ["2021", "2022", "2023", "2023", "2024", "2025"]
     assert "3 new" in again.stderr
     assert "0 new" in last.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_run_that_is_stopped_ends_its_report_and_repeats_nothing(
+    pages: Pages, number: signal.Signals
+) -> None:
+    pages.run(URL)
+    for year in range(2021, 2024):
+        pages.capture(str(year), f"{year}-01-01T00:00:00Z")
+    notes = pages.folder / "notes"
+    # The second report stops its parent, and goes on for a while.
+    script = pages.folder / "report.py"
+    script.write_text(
+        "import os, signal, sys, time\n"
+        f"with open({str(notes)!r}, 'a') as file:\n"
+        "    file.write(os.environ['TIMEGATE_CHANGE_DATETIME'] + '\\n')\n"
+        f"if len(open({str(notes)!r}).readlines()) == 2:\n"
+        f"    os.kill(os.getppid(), {int(number)})\n"
+        "    time.sleep(1)\n"
+    )
+    program = f"{sys.executable} {script}"
+    stopped = subprocess.run(  # noqa: S603 -- our own command
+        [sys.executable, "-m", "timegate", *pages.arguments("--once", "--exec", program, URL)],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    again = pages.run("--exec", program, URL)
+
+    assert stopped.returncode == 128 + number
+    assert "the same command continues" in stopped.stderr
+    assert "perhaps reported before" not in again.stderr
+    years = [line[:4] for line in notes.read_text().splitlines()]
+    assert years == ["2021", "2022", "2023"]

@@ -239,7 +239,8 @@ def test_entries_without_an_archive_link_get_one(tmp_path: Path) -> None:
     assert "archivedate = {2010-11-05}, urldate = {2010-11-05}}" in first
     assert new.read_text().count("archiveurl") == 1
     assert (
-        "3 references had no archive link: 1 got one; 1 had no date, which --at gives\n"
+        "3 references had no archive link: 1 got one; "
+        "1 had no date of access, which --at or --published gives\n"
         "  absent: http://nowhere.example/\n"
     ) in result.stderr
 
@@ -280,3 +281,26 @@ def test_a_copy_of_a_redirect_is_called_so_in_a_list() -> None:
 
     assert f"{HOME}visit,redirect," in result.stdout
     assert "1 reference: 1 redirect" in result.stderr
+
+
+def test_dates_of_publication_are_used_on_request(tmp_path: Path) -> None:
+    bibliography = tmp_path / "refs.bib"
+    bibliography.write_text(f"@misc{{a, url = {{{HOME}}}, date = {{2010-11-05}}}}\n")
+
+    unasked = resolve("--batch", str(bibliography), "--to", "jsonl")
+    asked = resolve("--batch", str(bibliography), "--to", "jsonl", "--published")
+
+    assert (unasked.exit_code, asked.exit_code) == (1, 0)
+    assert "Not used: 2010-11-05 (the date of publication)" in unasked.stdout
+    assert json.loads(asked.stdout)["date"] == "2010-11-05"
+
+
+def test_a_suggested_command_has_the_options_of_this_one(tmp_path: Path) -> None:
+    config = tmp_path / "my gate.toml"
+    config.write_text("[archives]\nuse = []\n")
+
+    ran = CliRunner().invoke(
+        main, ["resolve", "--config", str(config), f"{HOME} and {HOME}visit"]
+    )
+
+    assert f"  timegate resolve --config '{config}' {HOME}\n" in ran.output

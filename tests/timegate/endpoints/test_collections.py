@@ -111,7 +111,7 @@ async def test_the_timegate_redirects_into_the_collection(
 
     assert seen.status == 302
     assert seen.headers["Location"] == f"{OURS}/{STAMPS[1]}/{URL}"
-    assert seen.headers["Vary"] == "accept-datetime, prefer"
+    assert seen.headers["Vary"] == "accept-datetime, accept-datetime-precise, prefer"
     assert f'<{OURS}/timemap/link/{URL}>; rel="timemap"' in seen.headers["Link"]
     assert f'<{OURS}/timegate/{URL}>; rel="timegate"' in seen.headers["Link"]
     assert collection.lists == 0

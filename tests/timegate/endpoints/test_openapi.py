@@ -65,7 +65,8 @@ def test_every_answer_has_its_media_types_with_schemas(path: str, method: str) -
             assert "application/problem+json" in answer.get("content", ()) or method == "head"
         if status in {"201", "302", "303"}:
             assert answer["headers"]["Location"]["required"]
-        if method not in {"head", "options"} and status not in WITHOUT_BODY:
+        written = method in {"put", "post"} and path == "/store/{id}/{url}" and status < "400"
+        if method not in {"head", "options"} and status not in WITHOUT_BODY and not written:
             assert answer["content"]
         for described in answer.get("content", {}).values():
             assert resolved(described["schema"])

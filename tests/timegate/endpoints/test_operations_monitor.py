@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from dataclasses import replace
 
 from archives.errors import Unreachable
 from archives.model import Closest, Memento
@@ -72,7 +71,7 @@ async def test_the_number_of_watchers_is_limited() -> None:
 
 async def test_attempts_at_a_hidden_archive_are_not_sent() -> None:
     monitor = Monitor()
-    context = replace(UNLIMITED, hidden=frozenset({"secret"}))
+    context = UNLIMITED._replace(hidden=frozenset({"secret"}))
     stream = await monitor(ClientRequest("GET", "", {}, context=context))
     assert isinstance(stream, StreamingResponse)
     await anext(stream.chunks)

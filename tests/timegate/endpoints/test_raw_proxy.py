@@ -319,6 +319,19 @@ async def test_head_sends_only_headers() -> None:
     assert seen.body == b""
 
 
+async def test_head_states_no_length_if_the_archive_states_0_for_every_head() -> None:
+    seen = await seen_of(Canned(200, {**IMAGE, "Content-Length": "0"}, b""), method="HEAD")
+
+    assert seen.status == 200
+    assert "Content-Length" not in seen.headers
+
+
+async def test_an_empty_copy_has_a_length_of_0() -> None:
+    seen = await seen_of(Canned(200, {**IMAGE, "Content-Length": "0"}, b""))
+
+    assert seen.headers["Content-Length"] == "0"
+
+
 async def test_an_archived_error_is_a_memento() -> None:
     seen = await seen_of(Canned(404, PAGE, b"gone"))
 

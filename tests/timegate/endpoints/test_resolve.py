@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import threading
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -642,3 +644,37 @@ async def test_a_batch_does_not_look_for_the_parts_of_pages() -> None:
 
     assert (by_parameter.status, by_prefer.status) == (400, 400)
     assert "one identifier" in json.loads(by_parameter.body)["detail"]
+
+
+class ReadingSlowly(Resolve):
+    """A handler that reads a list only while other requests are served."""
+
+    def __init__(self, *parts: object) -> None:
+        super().__init__(*parts)  # type: ignore[arg-type]
+        self._now = self._when_others_are_served
+        loop, self.served = asyncio.get_running_loop(), threading.Event()
+        loop.call_later(0.05, self.served.set)
+
+    def _when_others_are_served(self) -> datetime:
+        assert self.served.wait(20)
+        return datetime(2026, 11, 1, tzinfo=UTC)
+
+
+async def test_the_event_loop_goes_on_while_a_list_is_read() -> None:
+    body = b"<list>" + b"<item>http://example.org/ 2016</item>" * 20 + b"</list>"
+    async with serving(FakeArchive("a", 0.0, (EXACT,)), resolving=ReadingSlowly) as site:
+        seen = await site.ask("/resolve", method="POST", body=body)
+
+    assert seen.status == 200
+
+
+async def test_no_reference_is_looked_for_in_an_endless_line() -> None:
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask(
+            "/resolve",
+            method="POST",
+            body=b"http://a.example/ 2016, " * 40_000 + b"\n" + URL.encode(),
+        )
+
+    rows = [json.loads(line) for line in seen.body.splitlines() if line.startswith(b"{")]
+    assert sorted(row["status"] for row in rows) == [200, 414]

@@ -13,6 +13,7 @@ from tests.timegate.series.serving import (
     write_config,
 )
 from timegate.config import BadConfig
+from timegate.endpoints.series import pdi_target
 
 OLD = "pdi://oma.eop.gov.us/1997/09/01/1"
 TEXT = b"Four score and seven years ago our fathers brought forth on this continent"
@@ -255,3 +256,19 @@ def test_a_wrong_configuration_names_the_key(tmp_path: Path, more: str, key: str
         write_config(tmp_path, more=f"[[series]]\n{more}\n")
 
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("prefix", "rest", "expected"),
+    [
+        ("/pdi:", "//a.us/1994/11/14/1.text.1", "pdi://a.us/1994/11/14/1.text.1"),
+        ("/pdi:", "/a.us/1994/11/14/1", "pdi://a.us/1994/11/14/1"),
+        ("/pdi:", "//a.us/1994%2F11%2f14%2F1", "pdi://a.us/1994/11/14/1"),
+        ("/urn:pdi:", "%2F%2Fa.us%2F1994%2F11%2F14%2F1", "urn:pdi://a.us/1994/11/14/1"),
+        ("/pdi:", "//a.us/1994/11/14/1%2Fx", "pdi://a.us/1994/11/14/1%2Fx"),
+    ],
+)
+def test_slashes_of_a_pdi_may_be_merged_or_encoded(
+    prefix: str, rest: str, expected: str
+) -> None:
+    assert pdi_target(prefix, rest) == expected

@@ -505,3 +505,68 @@ async def test_references_that_cannot_be_kept_are_problems(tmp_path: Path) -> No
         (401, "token-required"),
         (415, "bad-request"),
     ]
+
+
+INSTANT = "2020-01-01T00:00:00.123456789Z"
+
+
+async def test_an_identifier_says_that_the_time_was_asserted(tmp_path: Path) -> None:
+    async with serving_store(tmp_path) as store:
+        await store.put("asserted", ("Timegate-Datetime", INSTANT))
+        await store.put("by the clock", page="http://example.org/now")
+        for name in (f"duri:{INSTANT}", f"urn:pwid:store.example.org:{INSTANT}:page"):
+            found = await store.get(f"/{name}:{PAGE}")
+            assert found.status == 302
+            assert "time=exact" in found.headers["Memento-Precision"]
+            assert "basis=asserted" in found.headers["Memento-Precision"]
+        plain = await store.get("/duri::http://example.org/now")
+        assert "basis" not in plain.headers["Memento-Precision"]
+
+
+@pytest.mark.parametrize("name", ["Timegate-Datetime", "Memento-Datetime"])
+async def test_a_time_that_is_stated_twice_is_refused(tmp_path: Path, name: str) -> None:
+    times = {
+        "Timegate-Datetime": ("2020-01-01T00:00:00Z", "2020-01-02T00:00:00Z"),
+        "Memento-Datetime": (
+            "Wed, 01 Jan 2020 00:00:00 GMT",
+            "Thu, 02 Jan 2020 00:00:00 GMT",
+        ),
+    }
+    async with serving_store(tmp_path) as store:
+        seen = await store.put("x", *((name, time) for time in times[name]))
+        there = await store.get(f"/store/notes/{PAGE}")
+
+    assert (seen.status, there.status) == (400, 404)
+
+
+@pytest.mark.parametrize("page", ["ftp://example.org/", "file:///etc/passwd", "GOPHER://x/"])
+async def test_a_page_of_another_scheme_is_refused(tmp_path: Path, page: str) -> None:
+    async with serving_store(tmp_path) as store:
+        seen = await store.put("x", page=page)
+
+    assert seen.status == 422
+
+
+@pytest.mark.parametrize(
+    "path", ["/store/notes/", "/timegate/", "/collections/notes/timegate/"]
+)
+async def test_a_field_of_its_own_negotiates_within_a_second(tmp_path: Path, path: str) -> None:
+    async with serving_store(tmp_path) as store:
+        for digit in "123":
+            await store.put(digit, ("Timegate-Datetime", f"2020-01-01T00:00:00.{digit}Z"))
+        fine = ("Accept-Datetime-Precise", "2020-01-01T00:00:00.2Z")
+        second = ("Accept-Datetime", "Wed, 01 Jan 2020 00:00:00 GMT")
+        other = ("Accept-Datetime", "Thu, 02 Jan 2020 00:00:00 GMT")
+        found = await store.get(f"{path}{PAGE}", fine)
+        both = await store.get(f"{path}{PAGE}", fine, second)
+        differs = await store.get(f"{path}{PAGE}", fine, other)
+        malformed = await store.get(f"{path}{PAGE}", ("Accept-Datetime-Precise", "2020"))
+        twice = await store.get(f"{path}{PAGE}", fine, fine)
+
+    place = f"{BASE}/collections/notes/202001010000002/{PAGE}"
+    # The next revision may be nearer.
+    assert found.headers["Cache-Control"] == "no-cache"
+    assert (found.headers["Location"], both.headers["Location"]) == (place, place)
+    assert "time=exact" in found.headers["Memento-Precision"]
+    assert "accept-datetime-precise" in found.headers["Vary"]
+    assert [each.status for each in (differs, malformed, twice)] == [400, 400, 400]

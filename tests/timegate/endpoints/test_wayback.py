@@ -277,7 +277,7 @@ async def test_without_a_stamp_the_time_is_negotiated() -> None:
         dated = await site.ask(f"/web/2010/{URL}", wanted)
 
     assert bare.headers["Location"].startswith("http://b/2013")
-    assert bare.headers["Vary"] == "accept-datetime, prefer"
+    assert bare.headers["Vary"] == "accept-datetime, accept-datetime-precise, prefer"
     assert dated.headers["Location"].startswith("http://a/2010")
     assert dated.headers["Vary"] == "accept, prefer"
 
@@ -459,3 +459,24 @@ async def test_the_timegate_leads_to_the_bytes_if_they_are_preferred(view: str) 
     assert seen.headers["Location"] == RAW
     assert seen.headers["Preference-Applied"] == view
     assert plain.headers["Location"] == "http://a/20160122112029/http://example.org/"
+
+
+@pytest.mark.parametrize("view", ["original-content", "original-links", "raw"])
+async def test_a_preference_for_the_bytes_applies_to_a_stamp(view: str) -> None:
+    async with serving(*archives(), bytes_at={RAW: BYTES}) as site:
+        exact = await site.ask(f"/web/20160122112029/{URL}", ("Prefer", view))
+        near = await site.ask(f"/web/20160122/{URL}", ("Prefer", view))
+
+    assert (exact.status, exact.body) == (200, b"abc")
+    assert exact.headers["Preference-Applied"] == view
+    assert (near.status, near.headers["Location"]) == (302, RAW)
+    assert near.headers["Preference-Applied"] == view
+
+
+async def test_a_program_that_prefers_the_replay_is_led_to_the_archive() -> None:
+    async with serving(*archives(), bytes_at={RAW: BYTES}) as site:
+        seen = await site.ask(f"/web/20160122112029/{URL}", ("Prefer", "rewritten"))
+
+    assert seen.status == 302
+    assert seen.headers["Location"] == "http://a/20160122112029/http://example.org/"
+    assert "prefer" in seen.headers["Vary"]

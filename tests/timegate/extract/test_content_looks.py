@@ -5,14 +5,23 @@ from hashlib import sha1
 from pathlib import Path
 from random import Random
 
+import pytest
+
+from archives.errors import Resting, Unreachable
+from archives.model import Memento
 from archives.moment import Moment
+from archives.source import Request
+from tests.fakes import Canned
 from tests.quality.frames import TUNED, framed, site
 from tests.quality.texts import article
 from tests.timegate.extract.page_archives import AT, PAGE, Held, PageArchive, core_over
 from timegate.content.comparison import Comparison
-from timegate.resolution.context import UNLIMITED
+from timegate.content.findings import UnreadCopy
+from timegate.content.fragments import TextQuote
+from timegate.resolution.context import REQUESTS_PER_CHARGE, UNLIMITED, Budget, RequestContext
 from timegate.resolution.model import Preferences, Resolution
 from timegate.resolution.query import query_for_url
+from timegate.server.client_quota import ClientQuota, ClientQuotas
 from timegate.verdict import header, verdict
 
 BEFORE, AFTER = "20081120000000", "20081210000000"
@@ -212,6 +221,38 @@ async def test_at_most_eight_requests_are_sent_to_look(tmp_path: Path) -> None:
     assert 0 < after - before <= 8
 
 
+class ShakyArchive(PageArchive):
+    """Answers requests for bytes with a redirect, an overload, or the bytes, in turn."""
+
+    def answer(self, request: Request) -> Canned | Unreachable:
+        answer = super().answer(request)
+        if "id_/" not in request.url or request.method != "GET":
+            return answer
+        number = sum("id_/" in line for line in self.journal)
+        if number % 3 == 1:
+            return Canned(302, {"Location": f"{request.url}?again"})
+        if number % 3 == 2:
+            return Canned(503, {"Retry-After": "0"})
+        return answer
+
+
+async def test_redirects_and_retries_count_among_the_eight_requests(tmp_path: Path) -> None:
+    stamps = [f"200811{day:02}000000" for day in range(1, 28)]
+    held = tuple(html(stamp, PARKED + stamp.encode()) for stamp in stamps)
+    names = ("one", "two", "three")
+    archives = [ShakyArchive(name, held, has_index=True) for name in names]
+    async with core_over(tmp_path, *archives) as core:
+        query = query_for_url(PAGE, Moment(AT))
+        await core.resolver.resolve(query, Preferences(verify="head"), UNLIMITED)
+        before = sum(len(archive.journal) for archive in archives)
+        resolution = await core.resolver.resolve(query, LOOKING, UNLIMITED)
+    sent = [line for archive in archives for line in archive.journal]
+
+    assert any(line.endswith("?again") for line in sent)
+    assert 0 < len(sent) - before <= 8
+    assert found(resolution).value in ("not-looked", "alone", "similar-around", "changed")
+
+
 async def test_large_copies_stay_within_two_megabytes(tmp_path: Path) -> None:
     large = text(1) + b"<!-- " + b"x" * 3_000_000
     stamps = (BEFORE, AFTER, "20081119120000", "20081121000000")
@@ -243,3 +284,91 @@ async def test_only_cached_answers_say_that_nothing_was_looked_at(tmp_path: Path
         resolution = await core.resolver.resolve(query, wanted, UNLIMITED)
 
     assert found(resolution).value == "not-looked"
+
+
+def limited(burst: int) -> tuple[ClientQuotas, RequestContext]:
+    """Return the quotas of clients, of which one has *burst* cold queries left and no more."""
+    quotas = ClientQuotas(per_minute=0.001, burst=burst)
+    return quotas, UNLIMITED._replace(quota=ClientQuota("client", quotas))
+
+
+def left(quotas: ClientQuotas) -> int:
+    """Return how many cold queries the client has left."""
+    number = 0
+    while not quotas.take("client"):
+        number += 1
+    return number
+
+
+def many_copies() -> list[PageArchive]:
+    stamps = [f"200811{day:02}000000" for day in range(1, 28)]
+    held = tuple(html(stamp, PARKED + stamp.encode()) for stamp in stamps)
+    return [PageArchive(name, held, has_index=True) for name in ("one", "two", "three")]
+
+
+async def test_requests_for_copies_are_charged_to_the_quota_of_the_client(
+    tmp_path: Path,
+) -> None:
+    archives = many_copies()
+    quotas, context = limited(10)
+    async with core_over(tmp_path, *archives) as core:
+        query = query_for_url(PAGE, Moment(AT))
+        await core.resolver.resolve(query, LOOKING, context)
+    reads = sum(
+        line.startswith("GET") and "id_/" in line
+        for archive in archives
+        for line in archive.journal
+    )
+
+    assert 0 < reads <= REQUESTS_PER_CHARGE
+    # One for the search, and one for the copies.
+    assert left(quotas) == 10 - 2
+
+
+async def test_each_four_requests_for_copies_cost_one_cold_query() -> None:
+    quotas, context = limited(10)
+    budget = Budget(9, 1000, context.quota)
+    for number in range(9):
+        await budget.draw_paid("one", f"http://one.example/{number}")
+
+    assert left(quotas) == 10 - 3
+    with pytest.raises(Resting, match="budget of upstream requests"):
+        await budget.draw_paid("one", "http://one.example/")
+
+
+async def test_a_client_without_quota_reads_no_copy_and_is_told_so(tmp_path: Path) -> None:
+    archives = many_copies()
+    _, context = limited(1)
+    async with core_over(tmp_path, *archives) as core:
+        query = query_for_url(PAGE, Moment(AT))
+        resolution = await core.resolver.resolve(query, LOOKING, context)
+
+    assert not any(
+        line.startswith("GET") and "id_/" in line for a in archives for line in a.journal
+    )
+    assert found(resolution).value == "not-looked"
+    assert "quota of this client is used up" in found(resolution).failure
+
+
+async def test_a_quotation_and_a_difference_are_charged_as_well(tmp_path: Path) -> None:
+    archives = [PageArchive("one", (html(BEFORE, text(1)), html(AFTER, text(2))))]
+    first, second = (
+        Memento(stamp, f"http://one.example/web/{stamp}/{PAGE}", PAGE, "one")
+        for stamp in (BEFORE, AFTER)
+    )
+    async with core_over(tmp_path, *archives) as core:
+        quotas, context = limited(5)
+        wanted = Preferences(quote=TextQuote("a sentence that is nowhere on the page"))
+        resolution = await core.resolver.resolve(
+            query_for_url(PAGE, Moment(AT)), wanted, context
+        )
+        assert resolution.quote is not None
+        assert left(quotas) == 5 - 2
+
+        quotas, context = limited(1)
+        assert not isinstance(await core.texts.diff(first, second, context), UnreadCopy)
+        assert left(quotas) == 0
+
+        refused = await core.texts.diff(second, first, limited(0)[1])
+    assert isinstance(refused, UnreadCopy)
+    assert "quota of this client is used up" in refused.why

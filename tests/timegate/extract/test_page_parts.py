@@ -1,7 +1,6 @@
 """The parts of a page: found, missing, unknown and not looked for, over fake archives."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -279,9 +278,9 @@ async def test_six_parts_cost_a_client_as_much_as_one_question(tmp_path: Path) -
     poor, rich = Tokens(2), Tokens(10)
 
     async with core_over(tmp_path, archive) as core:
-        few = await core.parts_of(ROOT, replace(UNLIMITED, quota=poor))
+        few = await core.parts_of(ROOT, UNLIMITED._replace(quota=poor))
     async with core_over(tmp_path, archive) as core:
-        all_of_them = await core.parts_of(ROOT, replace(UNLIMITED, quota=rich))
+        all_of_them = await core.parts_of(ROOT, UNLIMITED._replace(quota=rich))
 
     assert (few.summary.found, few.summary.not_looked) == (12, 8)
     assert few.parts[-1].why == "the quota of this client is used up"

@@ -49,3 +49,8 @@ def test_an_address_is_read_back(place: ReplayPlace) -> None:
 @pytest.mark.parametrize("rest", ["", "2010/", "201/http://x/", "2010im_/http://x/", "x/2010"])
 def test_what_is_no_address_is_none(rest: str) -> None:
     assert read_place(rest) is None
+
+
+@pytest.mark.parametrize("archive", ["`" * 40, "%FF" * 20, "%C3%A9" * 40])
+def test_an_archive_whose_addresses_could_not_be_read_back_is_none(archive: str) -> None:
+    assert read_place(f"2010-20100601@{archive}.im_/http://x.example/") is None

@@ -319,3 +319,10 @@ async def test_a_client_that_has_just_connected_is_answered_when_the_server_stop
 
     assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
     assert answer.endswith(b"ok")
+
+
+async def test_options_names_post_where_it_is_accepted() -> None:
+    async with serving(A) as site:
+        seen = await site.ask("/resolve", method="OPTIONS")
+
+    assert seen.headers["Allow"] == "GET, HEAD, OPTIONS, POST"

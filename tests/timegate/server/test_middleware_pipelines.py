@@ -2,10 +2,12 @@
 
 import asyncio
 from contextlib import AsyncExitStack
+from itertools import pairwise
 
 from timegate.event_loop import FairTurns
 from timegate.responses.model import ClientRequest, Response
-from timegate.server.client_quota import ClientLimits
+from timegate.server.client_quota import Client, ClientLimits
+from timegate.server.concurrency_limit import ConcurrencyLimit
 from timegate.server.listener import listening
 from timegate.server.middleware import Dispatch, Routes
 
@@ -58,3 +60,25 @@ async def test_few_pipelined_requests_are_handled_in_one_turn_of_the_loop() -> N
     assert heads == [b"HTTP/1.1 200 OK"] * CONNECTIONS
     # The last request of each pipeline needs no turn; they do not come all at once.
     assert handled.most < CONNECTIONS // 2
+
+
+async def test_event_streams_that_start_together_take_turns() -> None:
+    limits = ClientLimits(concurrency=ConcurrencyLimit(), starts=FairTurns(3))
+    client, started, counts = Client("127.0.0.1", "127.0.0.1"), list[int](), list[int]()
+
+    async def start(number: int) -> None:
+        assert await limits.enter(client, "/events?q=x") is None
+        started.append(number)
+
+    async def watch() -> None:
+        while len(started) < CONNECTIONS:
+            counts.append(len(started))
+            await asyncio.sleep(0)
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(CONNECTIONS):
+            group.create_task(start(number))
+        group.create_task(watch())
+
+    assert started == list(range(CONNECTIONS))
+    assert max(later - sooner for sooner, later in pairwise(counts)) <= 3

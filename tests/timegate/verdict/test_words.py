@@ -222,7 +222,7 @@ def test_the_view_that_was_checked_is_said_if_it_is_another_one() -> None:
     best = found(COPY)
     assert isinstance(best.outcome, Closest)
     raw = Hop("https://web.archive.org/web/20160122112029id_/http://www.dr.dk/", 200, None)
-    checked = replace(best, outcome=replace(best.outcome, hops=(raw,)))
+    checked = best._replace(outcome=best.outcome._replace(hops=(raw,)))
 
     judged = verdict(resolved(DATED, checked), REGISTRY)
 
@@ -255,3 +255,16 @@ def test_every_verdict_has_a_grade(match: str) -> None:
         for delta in DELTAS:
             judged = Verdict(Member(match), time=Member(value, {"delta": delta}))
             assert grade(judged).headline
+
+
+def test_an_empty_time_is_no_error_of_the_reference() -> None:
+    extended = Member("repaired", {"diag": "ext-empty-timestamp"})
+    malformed = Member("repaired", {"diag": "ext-empty-timestamp iri"})
+
+    assert sentences_for(syntax=extended)["Reference"] == (
+        "good",
+        "The time of the reference is empty, which means now (ext-empty-timestamp).",
+    )
+    assert "malformed" in sentences_for(syntax=malformed)["Reference"][1]
+    assert "malformed" not in in_words(Verdict(Member("within"), syntax=extended))
+    assert "malformed" in in_words(Verdict(Member("within"), syntax=malformed))
