@@ -16,7 +16,10 @@ from timegate.upstream.http_client import Timeouts
 from timegate.upstream.stack import UpstreamSettings, open_fetchers
 
 NOW: Final = "20261116050000"
+PATIENT: Final = Timeouts(connect=20.0, tls=20.0, first_byte=20.0, stall=20.0, total=60.0)
+"""For archives that answer every request: only a busy machine makes them slow."""
 IMPATIENT: Final = Timeouts(connect=0.5, tls=0.5, first_byte=0.5, stall=0.5, total=1.0)
+"""For archives with faults: some of them never answer."""
 
 
 def job_for(
@@ -32,7 +35,9 @@ def job_for(
 
 def settings_for(archive: Archive) -> UpstreamSettings:
     """Return the settings for requests to *archive*."""
-    return UpstreamSettings("mailto:test@example.org", IMPATIENT, tls=archive.client_tls())
+    faulty = archive.has_fault(lambda fault: not fault.is_valid)
+    timeouts = IMPATIENT if faulty else PATIENT
+    return UpstreamSettings("mailto:test@example.org", timeouts, tls=archive.client_tls())
 
 
 async def checked(archive: Archive, samples: tuple[str, ...] = (PAGE,)) -> Report:
