@@ -19,16 +19,18 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP_INSTALL := install --quiet --disable-pip-version-check
 
-# What tells most gives its verdict first, within a minute; then the rest; then what needs pywb.
+# What tells most gives its verdict first, within a minute; then all others in two groups of about the
+# same length, the second with real servers.
 FIRST := tests/test_architecture.py tests/test_docs.py tests/timegate/identifiers \
   tests/timegate/endpoints tests/timegate/server tests/timegate/pages \
   tests/timegate/resolution
-THEN := tests --ignore=tests/deploy --ignore=tests/end_to_end $(addprefix --ignore=,$(FIRST))
+SERVERS := tests/end_to_end tests/timegate/conformance
+THEN := tests --ignore=tests/deploy $(addprefix --ignore=,$(FIRST) $(SERVERS))
 
-# Tests with real servers and browsers: what fails is run once more by itself, since other programs
-# of the machine can take a server's time. Both results are printed; what fails twice is a fault.
-TWICE = $(BIN)/pytest -q -o cache_dir=.pytest_cache/$(notdir $(1)) $(1) || \
-  $(BIN)/pytest -q -o cache_dir=.pytest_cache/$(notdir $(1)) --last-failed $(1)
+# What fails is run once more by itself, since other programs of the machine can take a server's time.
+# Both results are printed; what fails twice is a fault. $(1) names the group, $(2) its tests.
+TWICE = $(BIN)/pytest -q -o cache_dir=.pytest_cache/$(1) $(2) || \
+  $(BIN)/pytest -q -o cache_dir=.pytest_cache/$(1) --last-failed --last-failed-no-failures none $(2)
 
 .PHONY: run test test-browser screenshots test-deploy lint check chaos load attack fuzz api format known bench quality architecture lock clean
 
@@ -38,16 +40,16 @@ run: .venv/run
 
 test: .venv/dev
 	$(call NEED,curl jq redis-server strace,$(APT_TEST))
-	$(BIN)/pytest -q $(FIRST)
+	$(call TWICE,first,$(FIRST))
 	$(MAKE) .venv-pywb/ready .venv-moto/ready .venv-wacz/ready
 	@# At the same time, on two processors; the output of the second is printed at the end.
-	$(BIN)/pytest -q $(THEN) & then=$$!; \
-	  ($(call TWICE,tests/end_to_end)) > .end-to-end.txt 2>&1; servers=$$?; \
+	($(call TWICE,then,$(THEN))) & then=$$!; \
+	  ($(call TWICE,servers,$(SERVERS))) > .end-to-end.txt 2>&1; servers=$$?; \
 	  wait $$then; then=$$?; cat .end-to-end.txt; exit $$((then || servers))
 
 test-browser: .venv/dev
 	$(call NEED,chromium,$(APT_BROWSER))
-	$(call TWICE,tests/browser)
+	$(call TWICE,browser,tests/browser)
 
 # Look at each of them after a change of the pages.
 screenshots: .venv/dev
@@ -56,7 +58,7 @@ screenshots: .venv/dev
 
 test-deploy: .venv/dev
 	$(call NEED,nginx caddy haproxy promtool docker-compose systemd-analyze redis-server,$(APT_DEPLOY) $(APT_TEST))
-	$(call TWICE,tests/deploy)
+	$(call TWICE,deploy,tests/deploy)
 
 # Real processes are killed, stopped and flooded, on loopback only; figures beside their targets.
 chaos: .venv/dev
