@@ -29,7 +29,6 @@ from timegate.conformance.exports import (
     as_junit,
     as_sarif,
 )
-from timegate.conformance.gather import Recognised, as_declared, recognised
 from timegate.conformance.grading import (
     PROFILES,
     BadBaseline,
@@ -38,11 +37,13 @@ from timegate.conformance.grading import (
     read_baseline,
 )
 from timegate.conformance.history import BadHistory, History
+from timegate.conformance.recognition import Recognised, as_declared, recognised
 from timegate.conformance.report import (
     CheckResult,
     Report,
     as_html,
     as_json,
+    described,
     lines,
     printable,
     summary,
@@ -212,7 +213,7 @@ def show(report: Report, console: Terminal, *, verbose: bool) -> None:
     for sample in subject.samples:
         results = [r for r in report.results if r.sample == sample]
         results = [r for r in results if verbose or r.finding.verdict != "skip"]
-        console.print(Text(printable(f"{subject.id}: {subject.role} {subject.url}"), "bold"))
+        console.print(Text(described(subject), "bold"))
         console.print(Text(printable(f"with {sample}"), "dim"))
         console.print(_table(results, wide=console.width >= _WIDE))
         for result in results:
@@ -334,7 +335,8 @@ async def job_at(
     subject = subject_of(entry, found.samples)
     if subject is None:
         raise click.UsageError(f"{url} cannot be checked")
-    return CheckJob(replace(subject, role=found.role, url=found.url), entry)
+    subject = replace(subject, role=found.role, url=found.url, detected=found.detected)
+    return CheckJob(subject, entry, found.exchanges)
 
 
 _EXAMPLES: Final = """\b

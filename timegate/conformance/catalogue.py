@@ -7,9 +7,7 @@ responses that a check needs; they raise `NotApplicable` or `Unanswered` where t
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
-from urllib.parse import unquote
 
-from archives.evidence import same_key
 from archives.negotiation import REDIRECTS
 from timegate.conformance.facts import Facts, GateFacts, ReplayFacts, TimeMapFacts
 from timegate.conformance.parsed_response import ParsedResponse, ParsedTimeMap
@@ -68,6 +66,13 @@ def require_answer(response: ParsedResponse | None, what: str) -> ParsedResponse
     if response.no_answer:
         raise Unanswered(response.no_answer, response)
     return response
+
+
+def require_no_error(response: ParsedResponse | None, what: str) -> ParsedResponse:
+    """Return *response* as `require_answer`; server errors are reported by their own check."""
+    if response is not None and is_own_error(response):
+        raise NotApplicable(f"{what} is a {response.status}")
+    return require_answer(response, what)
 
 
 def judge_each(
@@ -233,7 +238,7 @@ def answered_timemap(facts: Facts) -> TimeMapFacts:
     if facts.timemap is None:
         raise NotApplicable("no TimeMap is known")
     first = facts.timemap.first
-    if first.no_answer:
+    if first.no_answer and not is_own_error(first.response):
         raise Unanswered(first.no_answer, first.response)
     if is_not_held(first.response):
         raise NotApplicable(f"the archive lists nothing for {facts.sample}")
@@ -243,6 +248,8 @@ def answered_timemap(facts: Facts) -> TimeMapFacts:
 def readable_timemap(facts: Facts) -> TimeMapFacts:
     """Return the TimeMap if it is a list in link-format."""
     timemap = answered_timemap(facts)
+    if is_own_error(timemap.first.response):
+        raise NotApplicable(f"the TimeMap is a {timemap.first.response.status}")
     if not timemap.first.is_list:
         raise Unanswered("the TimeMap is not in link-format", timemap.first.response)
     return timemap
@@ -271,9 +278,31 @@ def requested_replays(facts: Facts) -> list[ReplayFacts]:
     return list(facts.replays)
 
 
-def same_original(one: str, other: str) -> bool:
-    """Whether two URLs name the same original; archives index several spellings as one."""
-    return same_key(unquote(one), unquote(other))
+def requested_original(facts: Facts) -> ParsedResponse:
+    """Return the original, with any status: one that is gone still links its TimeGate.
+
+    Raises NotApplicable, or Unanswered if it did not answer, not even with links.
+    """
+    response = facts.original
+    if response is None:
+        raise NotApplicable("no original is checked")
+    if response.no_answer and not response.links:
+        raise Unanswered(response.no_answer, response)
+    return response
+
+
+def require_timegate_itself(facts: Facts) -> None:
+    """Raise Unanswered as `require_working_timegate`, but not for what mementos do."""
+    route = facts.route
+    if route is not None and route.stopped.startswith("leaves") and len(route.hops) > 1:
+        timegate_facts(facts)
+        return
+    require_working_timegate(facts)
+
+
+def known_timemap(facts: Facts) -> bool:
+    """Whether a TimeMap is known: configured, given, or linked by anything."""
+    return facts.timemap is not None or any(r.targets("timemap") for r in facts.responses)
 
 
 def expected_original(facts: Facts) -> str:
@@ -286,6 +315,8 @@ def expected_original(facts: Facts) -> str:
 def reached_mementos(facts: Facts) -> list[ParsedResponse]:
     """Return the responses that are mementos: those with Memento-Datetime."""
     ends = [replay.end for replay in requested_replays(facts)]
+    if all(is_own_error(end) for end in ends):
+        raise NotApplicable(f"every memento is a {ends[0].status}")
     if all(end.no_answer for end in ends):
         raise Unanswered(ends[0].no_answer, ends[0])
     found = [end for end in ends if end.datetime is not None]

@@ -11,7 +11,7 @@ from typing import Literal
 
 from archives.evidence import address_of
 from timegate.conformance.parsed_response import Capture, ParsedResponse, ParsedTimeMap, in_time
-from timegate.conformance.subject import Subject
+from timegate.conformance.subject import Subject, memento_key, same_original
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,19 @@ class GateFacts:
     """The request of `early` twice more, where a response declared itself incomplete."""
     preceding: tuple[ParsedResponse, ...] = ()
     """Redirects that lead to this TimeGate: intermediate resources, and other TimeGates."""
+    future: ParsedResponse | None = None
+    """For a time in the future."""
+    long_before: ParsedResponse | None = None
+    """For a time before 1970."""
+    head_newest: ParsedResponse | None = None
+    """The request of `newest`, with HEAD."""
 
     @property
     def valid(self) -> list[ParsedResponse]:
         """The responses to valid requests for the sample."""
-        responses = (self.newest, self.early, self.late, self.exact, self.before, self.after)
-        return [response for response in responses if response is not None]
+        inside = (self.newest, self.early, self.late, self.exact)
+        outside = (self.before, self.after, self.long_before, self.future)
+        return [response for response in (*inside, *outside) if response is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +108,11 @@ class ReplayFacts:
     @property
     def end(self) -> ParsedResponse:
         return self.hops[-1]
+
+
+def _own(memento: ParsedResponse) -> list[str]:
+    """Return the addresses of a response that is a memento."""
+    return [memento.url, *filter(None, (memento.chosen,))]
 
 
 LinkSource = Literal["original", "timegate", "memento", "timemap"]
@@ -184,17 +196,77 @@ class Facts:
     def _stamps(self) -> dict[str, str]:
         # Without addresses of their own, mementos are listed at that of the TimeGate.
         shared = (self.gate_url, self.sample)
-        return {uri: stamp for stamp, uri in self.captures if uri not in shared}
+        return {memento_key(uri): stamp for stamp, uri in self.captures if uri not in shared}
 
     def listed_stamp(self, uri: str | None) -> str | None:
         """Return the capture time of *uri* in the TimeMap; None if it is not listed."""
-        return None if uri is None else self._stamps.get(uri)
+        if uri is None or uri in (self.gate_url, self.sample):
+            return None
+        return self._stamps.get(memento_key(uri))
+
+    @property
+    def told(self) -> list[ParsedResponse]:
+        """The responses of the TimeGate for the page, and the mementos of the page."""
+        gate = [] if self.gate is None else self.gate.valid
+        ends = [replay.end for replay in self.replays if replay.end.datetime is not None]
+        page = self.page
+        return [
+            response
+            for response in (*gate, *ends)
+            if not response.no_answer
+            and not response.is_partial
+            and (
+                page is None
+                or all(same_original(u, page) for u in response.targets("original"))
+            )
+        ]
+
+    @cached_property
+    def known_stamps(self) -> list[str]:
+        """The capture times that the archive states: in the TimeMap, else in headers."""
+        if self.captures:
+            return sorted({stamp for stamp, _ in self.captures})
+        told = self.told
+        dated = [link for response in told for link in response.mementos if link.stamp]
+        linked = {memento_key(link.uri) for link in dated}
+        # A memento whose links date it otherwise is judged elsewhere.
+        alone = [r.stamp for r in told if not {memento_key(u) for u in _own(r)} & linked]
+        return sorted({stamp for stamp in (*(link.stamp for link in dated), *alone) if stamp})
+
+    @cached_property
+    def _reached(self) -> dict[str, ReplayFacts]:
+        """Where the addresses lead that were requested without an obstacle."""
+        routes = {replay.uri: replay for replay in self.replays if not replay.stopped}
+        if self.route is not None and not self.route.stopped and len(self.route.hops) > 1:
+            routes[self.route.hops[1].url] = self.route
+        return routes
+
+    def reached(self, response: ParsedResponse) -> ParsedResponse | None:
+        """Return the response at the end of the redirects that begin with *response*."""
+        replay = self._reached.get(response.chosen or "")
+        return None if replay is None else replay.end
+
+    def chosen_uri(self, response: ParsedResponse) -> str | None:
+        """Return the address of the memento that a TimeGate chose, behind redirects."""
+        end = self.reached(response)
+        is_between = end is not None and end.datetime is not None and response.is_redirect
+        if end is not None and is_between and not self.listed_stamp(response.chosen):
+            return end.url
+        return response.chosen
 
     def chosen_stamp(self, response: ParsedResponse) -> str | None:
         """Return the capture time of the memento that a TimeGate chose; None if unknown.
 
-        The TimeMap takes precedence over the response under test.
+        The TimeMap takes precedence over the response under test, then the memento's header.
         """
-        uri = response.chosen
+        uri, end = response.chosen, self.reached(response)
         address = address_of(uri) if uri else None
-        return self.listed_stamp(uri) or (address and address.stamp[:14]) or response.stamp
+        linked = [link.stamp for link in response.mementos if uri and link.uri == uri]
+        return (
+            self.listed_stamp(uri)
+            or next((stamp for stamp in linked if stamp and not self.captures), None)
+            or (end and end.stamp)
+            or response.stamp
+            or next((stamp for stamp in linked if stamp), None)
+            or (address and address.stamp[:14])
+        )

@@ -4,11 +4,11 @@ Nothing else in this package sends requests. What does not depend on the page is
 the first page only; `run.estimated` tells how many requests that makes.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal, assert_never
 
 from archives.addresses import downgrades
-from archives.evidence import address_of, same_page
+from archives.evidence import address_of
 from archives.formats.linkformat import resolved
 from archives.negotiation import MOST_HOPS
 from archives.source import Request
@@ -27,15 +27,23 @@ from timegate.conformance.parsed_response import (
     ParsedResponse,
     ParsedTimeMap,
     in_time,
-    is_link_format,
 )
 from timegate.conformance.session import Session, Wanted
-from timegate.conformance.subject import DEFAULT_SAMPLE, NEVER_CAPTURED, Role, Subject, embedded
+from timegate.conformance.subject import (
+    NEVER_CAPTURED,
+    Subject,
+    is_of_another,
+    memento_key,
+)
 
 _MOST_LINKED: Final = 2
 """TimeGates or TimeMaps of one response that are requested."""
 MOST_PAGES: Final = 50
 """Pages of one TimeMap that are read. The Internet Archive has some 10 000 mementos a page."""
+MOST_REQUESTS: Final = 40
+"""Requests with the first page, not counting the pages of a TimeMap."""
+_MOST_SAMPLED: Final = 6
+"""Mementos that are requested beside the chosen, first and last one."""
 _LINK_FORM: Final = "/timemap/link/"
 _NO_OLDER: Final = "19920101000000"
 """Earlier than the first capture of any archive: the Internet Archive begins in 1996."""
@@ -61,6 +69,19 @@ class _Gathering:
         self._session = session
         self._now = now
         self._first = sample == subject.samples[0]
+        self._pages_read = 0
+        self._is_extra = False
+        """Whether requests are only sent as long as some are left of `MOST_REQUESTS`."""
+
+    @property
+    def _left(self) -> int:
+        """How many requests may still be sent with the first page, pages of TimeMaps included.
+
+        What the recognition of the address took is not known when a recording is judged.
+        """
+        is_new = self._subject.detected and self._subject.role != "original"
+        sent = sum(exchange.was_sent for exchange in self._session.exchanges.values())
+        return MOST_REQUESTS - (2 if is_new else 0) - sent
 
     async def _ask(
         self, request: Request, repeat: int = 0, *, wanted: Wanted = "lists"
@@ -72,16 +93,17 @@ class _Gathering:
         subject, sample, now = self._subject, self._sample, self._now
         match subject.role:
             case "timegate":
-                return await self._with_links(await self._archive(subject.url + sample))
+                facts = await self._archive(subject.url + sample)
             case "timemap":
                 facts = Facts(subject, sample, now, timemap=await self._timemap(subject.url))
-                return await self._with_links(facts)
             case "memento":
-                return await self._with_links(await self._memento())
+                facts = await self._memento()
             case "original":
-                return await self._with_links(await self._original())
+                facts = await self._original()
             case _:
                 assert_never(subject.role)
+        facts = await self._with_links(facts)
+        return await self._with_more(facts) if self._first else facts
 
     async def _memento(self) -> Facts:
         """Query a memento, and the TimeMap it links: there may be no TimeGate (pattern 4)."""
@@ -104,13 +126,15 @@ class _Gathering:
 
     async def _timegate_of(self, original: ParsedResponse) -> str | None:
         """Return the address of the TimeGate that may be queried; None if there is none."""
-        if original.no_answer or original.declines_negotiation:
+        if original.status == 0 or original.declines_negotiation:
             return None
         if original.negotiates:
             return original.url
         linked = [*original.targets("timegate"), *original.html_targets("timegate")]
-        if linked or original.datetime is not None:
+        if linked or original.datetime is not None or original.no_answer:
             return next((uri for uri in linked if self._subject.owns(uri)), None)
+        if original.status >= 400:
+            return None
         some_time, _ = probes.between([])
         negotiated = await self._ask(probes.memento(original.url, some_time))
         return original.url if negotiated.negotiates else None
@@ -156,16 +180,18 @@ class _Gathering:
         self, url: str, newest: ParsedResponse, captures: list[Capture]
     ) -> GateFacts:
         near_earlier, near_later = probes.between(captures)
-        oldest = captures[0][0] if captures else None
+        linked = sorted(link.stamp for link in newest.mementos if link.stamp)
+        oldest = captures[0][0] if captures else next(iter(linked), None)
+        before = probes.a_year_before(captures[0][0]) if captures else _NO_OLDER
         early = probes.memento(url, near_earlier)
         gate = GateFacts(
             newest,
-            await self._ask(early),
+            await self._ask(early, wanted="digest"),
             await self._at(url, near_later),
             await self._at(url, oldest),
-            await self._at(url, probes.a_year_before(oldest) if oldest else _NO_OLDER),
+            await self._at(url, before),
             await self._at(url, probes.after(captures, self._now)),
-            await self._ask(early, repeat=1),
+            await self._ask(early, repeat=1, wanted="digest"),
             await self._ask(probes.head(url, "memento", near_earlier)),
             await self._bad_dates(url) if self._first else {},
             await self._unknown(url) if self._first else None,
@@ -250,6 +276,7 @@ class _Gathering:
             if len(pages) == MOST_PAGES:
                 return tuple(pages), f"more than {MOST_PAGES} pages", tuple(elsewhere)
             seen.add(url)
+            self._pages_read += 1
             pages.append(page := ParsedTimeMap(await self._ask(probes.timemap(url))))
             if page.captures and known.issuperset(page.captures):
                 onward = [uri for uri in page.pages if uri not in seen and uri not in waiting]
@@ -286,7 +313,8 @@ class _Gathering:
         own = [uri for uri in uris if self._subject.owns(uri) and uri not in shared]
         if not own and gate.early.datetime is not None:
             # The TimeGate's address is that of its mementos (patterns 1.3 and 2.3).
-            return (ReplayFacts(gate.early.url, (gate.early,)),)
+            twice = None if gate.again is None else (gate.early, gate.again)
+            return (ReplayFacts(gate.early.url, (gate.early,), twice=twice),)
         return tuple(
             [await self._replay(uri, thoroughly=number == 0) for number, uri in enumerate(own)]
         )
@@ -353,8 +381,11 @@ class _Gathering:
     async def _with_links(self, facts: Facts) -> Facts:
         """Request the TimeGates and TimeMaps that are linked, also by an original."""
         linked: list[LinkedFacts] = []
-        if facts.original is not None and not facts.original.declines_negotiation:
-            linked += await self._timemaps_linked_by("original", facts.original)
+        original = facts.original
+        if original is not None and not original.declines_negotiation:
+            linked += await self._timemaps_linked_by("original", original)
+            gates = [*original.targets("timegate"), *original.html_targets("timegate")]
+            linked += await self._timegates("original", original, gates)
         if facts.gate is not None:
             linked += await self._timemaps_linked_by("timegate", facts.gate.newest)
         ends = [replay.end for replay in facts.replays]
@@ -371,6 +402,78 @@ class _Gathering:
                 "timemap", "self", first.response, first.targets("self")
             )
         return replace(facts, linked=tuple(linked))
+
+    async def _with_more(self, facts: Facts) -> Facts:
+        """Send what is left of the requests: extreme dates, chosen and other mementos."""
+        self._is_extra = True
+        gate = facts.gate
+        if gate is not None:
+            url, pages = gate.newest.url, self._pages_read
+            future = probes.memento(url, probes.future(self._now))
+            past = probes.memento(url, probes.LONG_BEFORE)
+            gate = replace(
+                gate,
+                future=await self._extra(future, pages),
+                long_before=await self._extra(past, pages),
+                head_newest=await self._extra(probes.head_cross_site(url), pages),
+            )
+            facts = replace(facts, gate=gate)
+            facts = await self._with_choices(facts, gate)
+        uris = probes.spread(self._others(facts), _MOST_SAMPLED, self._sample)
+        return await self._with_replays(facts, uris)
+
+    async def _extra(self, request: Request, beyond: int = 0) -> ParsedResponse | None:
+        """Send *request* if one is left; None if not, or if a recording lacks it.
+
+        *beyond*: how many more may be sent, because the TimeMap has pages.
+        """
+        if self._left + beyond < 1:
+            return None
+        response = await self._ask(request)
+        trouble = response.exchange.trouble
+        return None if trouble is not None and trouble.kind == "not-asked" else response
+
+    async def _with_choices(self, facts: Facts, gate: GateFacts) -> Facts:
+        """Request what the TimeGate chose where neither TimeMap nor links tell what it is."""
+        uris = []
+        for response in gate.valid:
+            uri = response.chosen if response.is_redirect else None
+            if uri and not facts.listed_stamp(uri) and self._may_be_memento(facts, uri):
+                uris.append(uri)
+        return await self._with_replays(facts, [*dict.fromkeys(uris)])
+
+    def _may_be_memento(self, facts: Facts, uri: str) -> bool:
+        requested = {replay.uri for replay in facts.replays}
+        shared = {facts.gate_url, self._sample}
+        return self._subject.owns(uri) and uri not in requested | shared
+
+    def _others(self, facts: Facts) -> list[str]:
+        """Return the mementos that were not requested, of the TimeMap or else of links."""
+        linked = [
+            (link.stamp or "", link.uri)
+            for response in facts.told
+            for link in response.mementos
+        ]
+        page = facts.page or self._sample
+        uris = dict.fromkeys(uri for _, uri in facts.captures or in_time(linked))
+        ends = {memento_key(hop.url) for replay in facts.replays for hop in replay.hops}
+        return [
+            uri
+            for uri in uris
+            if self._may_be_memento(facts, uri)
+            and memento_key(uri) not in ends
+            # What is listed of another page is reported as such.
+            and not is_of_another(uri, page)
+        ]
+
+    async def _with_replays(self, facts: Facts, uris: list[str]) -> Facts:
+        """Request the mementos at *uris* as long as requests are left."""
+        replays = list(facts.replays)
+        for uri in uris:
+            first = await self._extra(probes.memento(uri))
+            if first is not None:
+                replays.append(await self._followed(first, first.exchange.request))
+        return replace(facts, replays=tuple(replays))
 
     async def _timemaps_linked_by(
         self, source: LinkSource, linking: ParsedResponse
@@ -414,6 +517,8 @@ class _Gathering:
         hops = [response]
         while hops[-1].is_redirect and (following := hops[-1].location):
             stop = self._obstacle(hops, following)
+            if not stop and self._is_extra and self._left < 1:
+                stop = f"not followed: {MOST_REQUESTS} requests were sent"
             if stop:
                 return ReplayFacts(response.url, tuple(hops), stop)
             onward = Request("GET", following, request.purpose, request.headers)
@@ -469,58 +574,3 @@ def _is_timegate(response: ParsedResponse, before: tuple[ParsedResponse, ...]) -
     # A memento that wrongly names accept-datetime in Vary follows a TimeGate.
     led = any(hop.negotiates for hop in before)
     return not led and address_of(response.url) is None
-
-
-@dataclass(frozen=True, slots=True)
-class Recognised:
-    """The role of an address, its prefix, and the sample pages to check it with."""
-
-    role: Role
-    url: str
-    samples: tuple[str, ...]
-
-
-def as_declared(role: Role, url: str, samples: tuple[str, ...]) -> Recognised:
-    """Return *url* in the role that the user declared."""
-    cut = embedded(url)
-    if role == "timegate":
-        prefix, page = cut or (url, DEFAULT_SAMPLE)
-        return Recognised(role, prefix, samples or (page,))
-    page = url if role == "original" or cut is None else cut[1]
-    return Recognised(role, url, (page,))
-
-
-async def recognised(url: str, samples: tuple[str, ...], session: Session) -> Recognised:
-    """Request *url* and determine its role; without Memento headers, a TimeGate.
-
-    A page that looks like any other is requested for a time as well: it may be its own
-    TimeGate and say so only then (pattern 1).
-    """
-    response = ParsedResponse(await session.get(probes.memento(url), wanted="text"))
-    role = _role(response, whole=embedded(url) is not None)
-    if role == "timegate" and not samples and response.is_plain_page:
-        some_time, _ = probes.between([])
-        dated = ParsedResponse(await session.get(probes.memento(url, some_time)))
-        role = _role(dated, whole=embedded(url) is not None)
-    return as_declared(role, url, samples)
-
-
-def _role(response: ParsedResponse, *, whole: bool) -> Role:
-    if is_link_format(response):
-        return "timemap"
-    # An error at the prefix of a TimeGate, without a page, may link itself as the original.
-    is_error = response.status >= 400 and response.datetime is None
-    if not whole and not is_error:
-        linked = [*response.targets("timegate"), *response.html_targets("timegate")]
-        originals = response.targets("original")
-        if response.negotiates:
-            # Original and TimeGate in one, or the TimeGate of another page (patterns 1, 2).
-            own = any(same_page(uri, response.url) for uri in (*originals, *linked))
-            return "original" if own else "timegate"
-        elsewhere = [uri for uri in originals if not same_page(uri, response.url)]
-        if response.datetime is not None and elsewhere:
-            return "memento"
-        return "original" if linked or response.datetime is not None else "timegate"
-    if whole and address_of(response.url) is not None and not response.negotiates:
-        return "memento"
-    return "timegate"

@@ -103,7 +103,8 @@ class Grading:
         """0: nothing is violated. 1: violated, or mostly unknown. 4: some is unknown."""
         if any(self.red(report) or report.is_mostly_unknown for report in reports):
             return 1
-        return 4 if any(report.unanswered for report in reports) else 0
+        levels = PROFILES[self.profile]
+        return 4 if any(report.unanswered(levels) for report in reports) else 0
 
     def baseline(self, reports: Sequence[Report]) -> bytes:
         """Return a baseline with every violation at a level of the profile."""

@@ -96,7 +96,13 @@ class ParsedResponse:
     def link_violation(self) -> int | None:
         """The offset where the Link header violates its grammar."""
         written = (self.field("link") or "").encode("utf-8", "surrogateescape")
-        return first_violation(written) if written else None
+        if not written:
+            return None
+        # The target is a URI, in ASCII. Empty elements are accepted (RFC 9110 5.6.1.2).
+        foreign = _NOT_ASCII_TARGET.search(written)
+        found = first_violation(written, empty=True)
+        places = [at for at in (found, foreign and foreign.start()) if at is not None]
+        return min(places, default=None)
 
     @cached_property
     def cache_directives(self) -> dict[str, str]:
@@ -260,17 +266,29 @@ _LINK: Final = compiled(
 )
 
 
-def first_violation(body: bytes) -> int | None:
-    """Return the offset where *body* violates the grammar of link-format; None if nowhere."""
+_NOT_ASCII_TARGET: Final = compiled(rb"<[^<>\x80-\xff\"]*+[\x80-\xff]")
+_EMPTY: Final = compiled(_GAP + rb"(?:," + _GAP + rb")*+")
+
+
+def first_violation(body: bytes, *, empty: bool = False) -> int | None:
+    """Return the offset where *body* violates the grammar of link-format; None if nowhere.
+
+    *empty*: whether list elements may be empty, as recipients of headers have to accept.
+    """
     at = 0
-    while match := _LINK.match(body, at):
+    while True:
+        if empty and (gap := _EMPTY.match(body, at)):
+            at = gap.end()
+            if at == len(body):
+                return None
+        if not (match := _LINK.match(body, at)):
+            return at
         at = match.end()
         if at == len(body):
             return None
         if body[at : at + 1] != b",":
             return at
         at += 1
-    return at
 
 
 @dataclass(frozen=True)
@@ -307,7 +325,12 @@ class ParsedTimeMap:
 
     @property
     def violation(self) -> int | None:
-        """The offset where the document violates the grammar."""
+        """The offset where the document violates the grammar, but for empty elements."""
+        return first_violation(self.response.exchange.body, empty=True)
+
+    @property
+    def empty_element(self) -> int | None:
+        """The offset of the first empty element: two commas, or one at an end."""
         return first_violation(self.response.exchange.body)
 
     @property

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
+from random import Random
 from typing import Final
 
 from archives.formats.httpdate import http_date
@@ -30,6 +31,10 @@ ORIGIN: Final = "https://client.example"
 """The origin of a page on another site whose script sends requests."""
 _SOME_TIME: Final = "20130615083000"
 """Requested where no capture time is known."""
+LONG_BEFORE: Final = "19680401120000"
+"""Before the web, and before the clocks of most computers begin (1970)."""
+_AFTER_2038: Final = "20400101000000"
+"""Later than clocks of 32 bits can tell."""
 _YEAR: Final = timedelta(days=365)
 
 _OPTIONS: Final = "OPTIONS"
@@ -48,6 +53,11 @@ def cross_site(url: str) -> Request:
 
 def bad_date(url: str, date: str) -> Request:
     return Request("GET", url, "memento", {"accept-datetime": date})
+
+
+def head_cross_site(url: str) -> Request:
+    """Return the HEAD request of `cross_site`."""
+    return Request("HEAD", url, "memento", {"origin": ORIGIN})
 
 
 def head(url: str, purpose: Purpose, stamp: str | None = None) -> Request:
@@ -111,6 +121,20 @@ def after(captures: Sequence[Capture], now: str) -> str:
     """Return a time after the last capture, in the past if possible, else in the future."""
     past = a_year_after(captures[-1][0]) if captures else now
     return past if past < now else a_year_after(now)
+
+
+def future(now: str) -> str:
+    """Return a time in the future, which only the newest memento can answer."""
+    return max(a_year_after(now), _AFTER_2038)
+
+
+def spread(among: Sequence[str], count: int, seed: str) -> list[str]:
+    """Return *count* of *among*, one at random from each part; the same *seed* repeats it."""
+    if len(among) <= count:
+        return list(among)
+    random = Random(seed)  # noqa: S311 -- not a secret, and repeatable
+    edges = [number * len(among) // count for number in range(count + 1)]
+    return [among[random.randrange(start, end)] for start, end in pairwise(edges)]
 
 
 def _digits(at: datetime) -> str:

@@ -6,16 +6,17 @@ What an archive sent is escaped and shortened before it is printed.
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from html import escape
 from typing import Final
 
 from archives.errors import UnforeseenLog, place_of
-from timegate.conformance.catalogue import VERDICTS, Check, Finding, Verdict
+from timegate.conformance.catalogue import VERDICTS, Check, Finding, Level, Verdict
 from timegate.conformance.checks import CHECKS
 from timegate.conformance.facts import Facts, Pattern
 from timegate.conformance.session import RecordedExchange
-from timegate.conformance.subject import Subject
+from timegate.conformance.subject import Role, Subject
 from timegate.text import escaped
 
 _JUDGED: Final = ("pass", "fail", "warn")
@@ -46,11 +47,10 @@ class Report:
     def counts(self) -> Counter[Verdict]:
         return Counter(result.finding.verdict for result in self.results)
 
-    @property
-    def unanswered(self) -> bool:
-        """Whether a MUST could not be judged because the archive did not answer."""
-        musts = (result for result in self.results if result.check.level == "must")
-        return any(result.finding.verdict == "unknown" for result in musts)
+    def unanswered(self, levels: AbstractSet[Level]) -> bool:
+        """Whether a requirement of these *levels* could not be judged."""
+        graded = (result for result in self.results if result.check.level in levels)
+        return any(result.finding.verdict == "unknown" for result in graded)
 
     @property
     def is_mostly_unknown(self) -> bool:
@@ -136,10 +136,27 @@ def summary(report: Report) -> str:
     return f"{report.subject.id}: {counts} ({report.requests} requests)"
 
 
+_UNCHECKED: Final[Mapping[Role, str]] = {
+    "timegate": "",
+    "original": "",
+    "timemap": "; of its TimeGate only that it exists is checked",
+    "memento": "; of its TimeGate only that it exists is checked",
+}
+
+
+def described(subject: Subject) -> str:
+    """Return what was checked and, where its kind was detected, why, in one line."""
+    line = f"{subject.id}: {subject.role} {subject.url}"
+    if not subject.detected:
+        return printable(line)
+    why = f"recognised as {subject.role}, because {subject.detected}; else use --kind"
+    return printable(f"{line} ({why}{_UNCHECKED[subject.role]})")
+
+
 def lines(report: Report, *, verbose: bool) -> Iterator[str]:
     """Yield *report* as text; *verbose*: with the checks that do not apply."""
     subject = report.subject
-    yield f"{subject.id}: {subject.role} {subject.url}"
+    yield described(subject)
     for sample in subject.samples:
         pattern = report.pattern(sample)
         known = f", pattern {pattern} of RFC 7089" if pattern else ""
@@ -187,6 +204,7 @@ def _report_json(report: Report) -> dict[str, object]:
         "id": subject.id,
         "name": subject.name,
         "kind": subject.role,
+        "detected": subject.detected or None,
         "url": subject.url,
         "samples": list(subject.samples),
         "patterns": [report.pattern(sample) or None for sample in subject.samples],
@@ -347,7 +365,7 @@ def _section(number: int, report: Report) -> str:
     results = [report.worst(check) for check in CHECKS.values()]
     results.sort(key=lambda result: order.index(result.finding.verdict))
     found = "\n".join(_found(number, result) for result in results)
-    where = escape(printable(f"{subject.role} {subject.url}"))
+    where = escape(described(subject))
     return f"""<section><h2 id="a{number}">{escape(printable(subject.id))}</h2>
 <p class="dim">{where}, {report.requests} requests</p><p>{_counts(report)}</p>
 {found}</section>"""

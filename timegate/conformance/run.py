@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -15,7 +15,13 @@ from archives.source import Fetcher, Purpose
 from timegate.conformance.facts import Pattern
 from timegate.conformance.gather import gather
 from timegate.conformance.report import CheckResult, Report, judged, undecided
-from timegate.conformance.session import RecordingWriter, Session, read_recording
+from timegate.conformance.session import (
+    Key,
+    RecordedExchange,
+    RecordingWriter,
+    Session,
+    read_recording,
+)
 from timegate.conformance.subject import DEFAULT_SAMPLE, Subject, subject_of
 from timegate.resolution.context import TimeBudget
 from timegate.upstream.rate_limit import LocalRateLimiter, RateLimiter
@@ -61,6 +67,8 @@ class CheckJob:
 
     subject: Subject
     entry: ArchiveEntry
+    known: Mapping[Key, RecordedExchange] = field(default_factory=dict)
+    """Requests that were sent to find out what the subject is; they are not sent again."""
 
 
 async def run_live(  # noqa: PLR0913, PLR0917 -- all are needed by one caller
@@ -103,11 +111,14 @@ def _session(
 ) -> Session:
     name = job.subject.id
     if folder is None:
-        session = Session(fetchers[job.entry.id])
+        session = Session(fetchers[job.entry.id], job.known)
     else:
         known = read_recording(folder, name, failed=False)
         writer = writers.enter_context(RecordingWriter(folder, name))
-        session = Session(fetchers[job.entry.id], known, writer)
+        for key, exchange in job.known.items():
+            if key not in known:
+                writer(exchange, key[-1])
+        session = Session(fetchers[job.entry.id], {**job.known, **known}, writer)
     session.stopwatch = limiters.get(job.entry.hosted_by or job.entry.id)
     return session
 
@@ -174,7 +185,7 @@ async def check_subject(subject: Subject, session: Session, now: str) -> Report:
         except Exception as error:  # noqa: BLE001 -- the boundary around each page
             results += undecided(sample, error)
             patterns.append("")
-    return Report(subject, tuple(results), len(session.exchanges), tuple(patterns))
+    return Report(subject, tuple(results), session.request_count, tuple(patterns))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Literal, Protocol, cast
@@ -57,6 +57,11 @@ class RecordedExchange:
     def url(self) -> str:
         """The address that was requested."""
         return self.request.url
+
+    @property
+    def was_sent(self) -> bool:
+        """Whether a request was sent: not after a 429, and not if a recording lacks it."""
+        return self.trouble is None or self.trouble.kind not in ("not-asked", "resting")
 
 
 Key = tuple[str, str, tuple[tuple[str, str], ...], int]
@@ -116,6 +121,12 @@ class Session:
         self.exchanges: dict[Key, RecordedExchange] = {}
         """The exchanges of this run, in order."""
 
+    @property
+    def request_count(self) -> int:
+        """How many requests were sent, also for an earlier part of this run."""
+        exchanges = {**self._known, **self.exchanges}
+        return sum(exchange.was_sent for exchange in exchanges.values())
+
     async def get(
         self, request: Request, repeat: int = 0, *, wanted: Wanted = "lists"
     ) -> RecordedExchange:
@@ -158,9 +169,11 @@ class Session:
                     request, reply.status, headers, kept, trouble, seconds, digest
                 )
         except ArchiveError as error:
-            status = error.status if isinstance(error, Refused) else None
+            status, headers = None, {}
+            if isinstance(error, Refused):
+                status, headers = error.status, dict(error.headers)
             trouble = ExchangeTrouble(_kind_of(error), error.why)
-            return RecordedExchange(request, status, {}, b"", trouble, self._since(began))
+            return RecordedExchange(request, status, headers, b"", trouble, self._since(began))
 
     def _since(self, began: float) -> float:
         """Return the seconds since the request was sent; waiting for the rate limit is ours."""
@@ -264,9 +277,14 @@ def open_recording(folder: Path, run: RecordedRun) -> RecordedRun:
         write_run(folder, run)
         return run
     earlier = read_run(folder)
-    if earlier.subjects != run.subjects:
+    if [*map(_undetected, earlier.subjects)] != [*map(_undetected, run.subjects)]:
         raise BadRecording(f"{folder} is a recording of something else")
     return earlier
+
+
+def _undetected(subject: Subject) -> Subject:
+    """Return *subject* without the reason for its role, which may be worded otherwise."""
+    return replace(subject, detected="")
 
 
 class RecordingWriter(AbstractContextManager["RecordingWriter"]):

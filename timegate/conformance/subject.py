@@ -1,11 +1,15 @@
 """The subject of a check: an archive or one of its addresses, with sample pages."""
 
+import re
+import string
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from archives.addresses import downgrades, server_of
+from archives.evidence import address_of, same_key
 from archives.model import ArchiveEntry, Selection
 from archives.registry import BadEntry, entry_from
 from timegate.config import HOME_LIMITS, is_public
@@ -35,6 +39,8 @@ class Subject:
     selection: Selection = "nearest"
     origins: tuple[str, ...] = ()
     """``host:port`` that requests may be sent to, without default ports."""
+    detected: str = ""
+    """Why the address was taken for what `role` says; empty where the user declared it."""
 
     def owns(self, url: str) -> bool:
         """Whether *url* is on a host of this archive, and https if the subject is."""
@@ -83,6 +89,72 @@ def embedded(url: str) -> tuple[str, str] | None:
         (i for s in ("http://", "https://") if (i := url.find(s, start + 3)) > 0), default=0
     )
     return (url[:at], url[at:]) if start > 0 and at else None
+
+
+def same_original(one: str, other: str) -> bool:
+    """Whether two URLs name the same original.
+
+    Only http and https, www, a default port, a last slash and needless escapes make no
+    difference: paths and queries are case sensitive (RFC 3986 6.2.2).
+    """
+    return original_key(one) == original_key(other)
+
+
+def original_key(url: str) -> str:
+    """Return what spellings of one original have in common; other schemes stay apart."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return url
+    host = (parts.hostname or "").rstrip(".")
+    if parts.scheme not in ("http", "https") or not host:
+        return url
+    with suppress(UnicodeError):
+        host = host.encode("idna").decode()
+    own_port = "" if port in (None, 80, 443) else f":{port}"
+    query = f"?{_plain(parts.query)}" if parts.query else ""
+    path = _plain(parts.path).removesuffix("/")
+    return f"{host.removeprefix('www.')}{own_port}{path}{query}"
+
+
+_TRIPLET: Final = re.compile("%([0-9A-Fa-f]{2})")
+_NEEDLESSLY_ESCAPED: Final = frozenset(f"{string.ascii_letters}{string.digits}-._~!$'()*,;:@")
+_WRITTEN_PLAINLY: Final = "!#$%&'()*+,/:;=?@[]~"
+
+
+def _plain(text: str) -> str:
+    """Return *text* with the escapes that it needs, in capitals (RFC 3986 6.2.2)."""
+
+    def plain(found: re.Match[str]) -> str:
+        character = chr(int(found[1], 16))
+        return character if character in _NEEDLESSLY_ESCAPED else found[0].upper()
+
+    escaped = quote(text, safe=_WRITTEN_PLAINLY, errors="surrogatepass")
+    return _TRIPLET.sub(plain, escaped)
+
+
+_ADDRESS_SCHEME: Final = re.compile(r"^https?+:/++", re.IGNORECASE)
+"""The address of a memento may omit the scheme of its original, or one of its slashes."""
+
+
+def memento_key(uri: str) -> str:
+    """Return what spellings of one URI-M have in common: scheme and modifier are ignored."""
+    address = address_of(uri)
+    if address is None:
+        return unquote(uri.partition("://")[2]).removesuffix("?")
+    before = uri.partition("://")[2].partition(f"/{address.stamp}")[0]
+    page = f"http://{_ADDRESS_SCHEME.sub('', unquote(address.original))}"
+    return f"{before}/{address.stamp} {original_key(page).lower()}"
+
+
+def is_of_another(uri: str, page: str) -> bool:
+    """Whether the address of a memento has another page in it; False for opaque ones.
+
+    Addresses are compared as archives index them.
+    """
+    address = address_of(uri)
+    return address is not None and not same_key(unquote(address.original), unquote(page))
 
 
 def entry_for(url: str, also: Sequence[str]) -> ArchiveEntry:

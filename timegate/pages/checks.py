@@ -7,8 +7,7 @@ sites may not read the page with the token.
 
 import asyncio
 import hmac
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self
@@ -17,7 +16,6 @@ from urllib.parse import parse_qs, quote, urlsplit
 from archives.errors import ArchiveError
 from archives.model import ArchiveEntry
 from archives.registry import Registry
-from timegate.config.schema import ChecksSection
 from timegate.conformance.checks import CHECKS
 from timegate.conformance.history import BadHistory, CheckLock, CheckRecord, History, secret_at
 from timegate.conformance.report import Report
@@ -121,8 +119,6 @@ def _failures(record: CheckRecord) -> tuple[FailedCheck, ...]:
 
 Run = Callable[[ArchiveEntry], Awaitable[tuple[Report, str]]]
 """Checks an archive; returns the report and its time as 14 digits."""
-PATH: Final = "/checks"
-"""The form is posted there."""
 _MOST_OCTETS: Final = 4096
 _BODY_DEADLINE: Final = 10.0
 _LONGEST_RUN: Final = 1800.0
@@ -219,16 +215,3 @@ class ArchiveChecks:
             self._errors[entry.id] = f"the last check failed: {error}"
         finally:
             self._lock.release()
-
-
-@asynccontextmanager
-async def open_checks(
-    section: ChecksSection, registry: Registry, base_url: str, run: Run
-) -> AsyncIterator[ArchiveChecks | None]:
-    """Open the checks that *section* configures; None without a history file."""
-    if section.history is None:
-        yield None
-        return
-    file, allowed = Path(section.history), run if section.run else None
-    async with ArchiveChecks(file, registry, base_url, allowed) as checks:
-        yield checks

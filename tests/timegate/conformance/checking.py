@@ -7,7 +7,7 @@ from archives.model import ArchiveEntry
 from archives.registry import entry_from
 from tests.fakes import UNLIMITED
 from tests.timegate.conformance.archive import PAGE, Archive
-from timegate.conformance.gather import Recognised, as_declared, recognised
+from timegate.conformance.recognition import Recognised, as_declared, recognised
 from timegate.conformance.report import Report
 from timegate.conformance.run import CheckJob, run_live
 from timegate.conformance.session import Session
@@ -68,7 +68,8 @@ async def _checked(archive: Archive, entry: ArchiveEntry, found: Recognised) -> 
     subject = subject_of(entry, found.samples)
     assert subject is not None
     settings = replace(settings_for(archive), allow_private=frozenset({entry.id}))
-    job = CheckJob(replace(subject, role=found.role, url=found.url), entry)
+    subject = replace(subject, role=found.role, url=found.url, detected=found.detected)
+    job = CheckJob(subject, entry, found.exchanges)
     [report] = await run_live([job], settings, NOW, lambda _: None)
     return report
 

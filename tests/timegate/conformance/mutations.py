@@ -13,6 +13,7 @@ from tests.timegate.conformance.faults_and_checks import (
     FAULT_OPTIONS,
     ON_FIXED,
     ON_PAGES,
+    WITHOUT_TIMEMAP,
 )
 from timegate.conformance.checks import CHECKS
 from timegate.conformance.subject import Role
@@ -39,6 +40,9 @@ def _red() -> dict[str, list[Trial]]:
     for fault, checks in BROKEN.items():
         for check in checks:
             found[check].append(Trial(fault, FAULT_OPTIONS.get(fault, QUICK)))
+    for fault, checks in WITHOUT_TIMEMAP.items():
+        for check in checks:
+            found[check].append(Trial(fault))
     for path, faults in (("/page/", ON_PAGES), ("/fixed/", ON_FIXED)):
         for fault, checks in faults.items():
             for check in checks:
@@ -60,14 +64,15 @@ GREEN: Final[dict[str, Trial]] = {
     "timegate-dates-as-the-timemap-does": Trial("header-spelled-oddly"),
     "memento-datetime-is-the-timemaps": Trial("list-relative"),
     "memento-datetime-is-that-of-its-link": Trial("relative-addresses"),
+    "links-have-the-datetimes-of-the-mementos": Trial("without-timemap"),
     "memento-datetime-is-that-of-its-address": Trial("archived-301"),
     "timemap-dates-are-those-of-the-addresses": Trial("rel-unquoted"),
     "first-and-last-are-right": Trial("header-in-lines"),
     "prev-and-next-are-right": Trial("rel-reordered"),
     "no-date-means-the-newest": Trial("looks-back"),
-    "after-the-last-means-the-last": Trial("looks-back"),
-    "before-the-first-means-the-first": Trial("looks-back"),
-    "pick-is-the-closest": Trial("looks-back"),
+    "after-the-last-means-the-last": Trial("without-timemap"),
+    "before-the-first-means-the-first": Trial("without-timemap"),
+    "pick-is-the-closest": Trial("looks-ahead"),
     "exact-time-means-that-memento": Trial("timegate-of-timegates"),
     "same-question-same-answer": Trial("slow"),
     "answers-are-sound-http": Trial("header-in-lines"),
@@ -89,6 +94,7 @@ GREEN: Final[dict[str, Trial]] = {
     "timemap-original-is-the-page": Trial("original-spelled-otherwise"),
     "timemap-self-is-itself": Trial("list-self-escaped"),
     "original-timemap-is-of-the-page": Trial("list-moved", path="/page/", role="original"),
+    "original-timegate-is-of-the-page": Trial("page-gone", path="/page/", role="original"),
     "timegate-timemap-is-of-the-page": Trial("list-moved"),
     "memento-timegate-is-of-the-page": Trial("several-timegates"),
     "memento-timemap-is-of-the-page": Trial("list-moved"),
@@ -97,10 +103,11 @@ GREEN: Final[dict[str, Trial]] = {
     "listed-mementos-are-of-the-page": Trial("original-spelled-otherwise"),
     "links-of-mementos-have-datetimes": Trial("header-spelled-oddly"),
     "mementos-date-as-the-timemap-does": Trial("relative-addresses"),
-    "link-headers-keep-to-the-grammar": Trial("header-with-strangers"),
+    "link-headers-keep-to-the-grammar": Trial("header-with-empty-elements"),
     "from-and-until-are-dates": Trial(options=_PAGED),
     "licenses-are-uris": Trial("list-licensed"),
     "intermediate-redirects-link-the-original": Trial("moved-timegate"),
+    "intermediate-redirects-link-no-other-original": Trial("by-intermediate"),
     "excluded-resources-have-no-memento-headers": Trial(
         "page-excluded", path="/page/", role="original"
     ),
@@ -137,15 +144,16 @@ GREEN: Final[dict[str, Trial]] = {
     "timegate-links-a-timemap": _OWN,
     "timemap-links-have-a-type": Trial("header-in-lines"),
     "memento-links-have-datetimes": Trial("header-spelled-oddly"),
-    "chosen-memento-is-linked": Trial("location-with-fragment"),
+    "chosen-memento-is-linked": Trial("by-intermediate"),
     "refusals-are-a-timegates": Trial("vary-with-more"),
     "own-errors-are-no-mementos": Trial("archived-404", _200),
-    "original-links-a-timegate": Trial("linked-in-html", path="/page/", role="original"),
+    "original-links-a-timegate": Trial("page-unavailable", path="/page/", role="original"),
     "original-links-a-timemap": Trial("linked-in-html", path="/page/", role="original"),
     "original-is-frozen-if-it-says-so": _FIXED,
     "timemap-is-link-format": Trial("list-moved"),
     "timemap-says-that-it-is-link-format": Trial("list-typed-in-capitals"),
     "timemap-keeps-to-the-grammar": Trial("extra-parameters"),
+    "timemap-has-no-empty-elements": Trial("no-final-newline"),
     "timemap-is-utf-8": Trial("no-final-newline"),
     "timemap-lists-one-original": Trial(options=_PAGED),
     "timemap-lists-its-timegate": Trial("list-with-timemaps"),
@@ -153,6 +161,7 @@ GREEN: Final[dict[str, Trial]] = {
     "listed-mementos-have-datetimes": Trial("rel-reordered"),
     "timemap-is-in-order": Trial(options=_PAGED),
     "timemap-lists-each-memento-once": Trial(options=_PAGED),
+    "timemap-dates-each-memento-once": Trial(options=_PAGED),
     "timemap-names-first-and-last-rightly": Trial(options=_INDEX),
     "from-and-until-bound-the-mementos": Trial(options=_INDEX),
     "pages-end": Trial("pages-linked-back", _PAGED),

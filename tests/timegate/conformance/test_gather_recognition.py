@@ -2,8 +2,8 @@
 
 import pytest
 
-from timegate.conformance.gather import recognised
 from timegate.conformance.probes import memento
+from timegate.conformance.recognition import recognised
 from timegate.conformance.session import RecordedExchange, Session, key_of
 
 PAGE = "http://page.example/"

@@ -77,6 +77,16 @@ async def test_what_is_unusual_and_valid_raises_no_alarm(fault: str, style: Any)
     assert unknown(report) == set()
 
 
+@pytest.mark.parametrize("fault", ["page-gone", "page-forbidden", "page-unavailable"])
+async def test_an_original_that_is_gone_still_leads_to_its_timegate(fault: str) -> None:
+    async with an_archive(fault) as archive:
+        found, report = await checked_at(archive, "/page/")
+
+        assert report.requests == archive.journal.request_count
+
+    assert (found, broken(report), unknown(report)) == ("original", set(), set())
+
+
 @pytest.mark.parametrize("fault", ["linked-in-html", "page-excluded"])
 async def test_valid_originals_raise_no_alarm(fault: str) -> None:
     async with an_archive(fault) as archive:

@@ -30,6 +30,7 @@ def test_checks_with_other_reasons_are_those_outside_the_rfc() -> None:
         # Requirements of RFC 7089 that another document defines.
         *(
             "timemap-keeps-to-the-grammar",
+            "timemap-has-no-empty-elements",
             "timemap-is-utf-8",
             "link-headers-keep-to-the-grammar",
         ),

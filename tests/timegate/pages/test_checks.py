@@ -22,8 +22,9 @@ from timegate.conformance.history import CheckLock, History
 from timegate.conformance.report import Report
 from timegate.conformance.subject import Subject
 from timegate.endpoints.operations import CacheState, Operations
+from timegate.pages.archives import CHECKS_PATH as PATH
 from timegate.pages.archives import ArchivePages
-from timegate.pages.checks import PATH, ArchiveChecks, Run
+from timegate.pages.checks import ArchiveChecks, Run
 from timegate.pages.rendering import Pages
 from timegate.resolution.context import RequestContext
 from timegate.responses.model import ClientRequest, EarlyResponse

@@ -6,17 +6,18 @@ disagree in each pair of them (pywb #549, openwayback #177, LANL's server).
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final
 
-from archives.evidence import address_of
+from archives.evidence import BEFORE_THE_WEB, address_of, same_page
 from archives.moment import second_of
+from archives.negotiation import REDIRECTS
+from timegate.conformance import probes
 from timegate.conformance.catalogue import (
     Finding,
     NotApplicable,
     Unanswered,
     broken,
     check,
-    is_not_held,
+    is_own_error,
     judge_each,
     passed,
     reached_mementos,
@@ -50,9 +51,6 @@ def timegate_dates_as_the_timemap_does(facts: Facts) -> Finding:
     if not linking:
         raise NotApplicable("the TimeGate links to no memento of the TimeMap")
     return judge_each(linking, complaint, "the datetime of the TimeMap")
-
-
-_NOT_ACCEPTABLE: Final = 406
 
 
 def _sent_by_timegate(facts: Facts) -> list[ReplayFacts]:
@@ -106,6 +104,27 @@ def memento_datetime_is_that_of_its_link(facts: Facts) -> Finding:
     return judge_each(known, complaint, "the same datetime in both")
 
 
+@check("M-8", "must", "RFC 7089 2.2.4")
+def links_have_the_datetimes_of_the_mementos(facts: Facts) -> Finding:
+    """A link to a memento that no TimeMap lists has its Memento-Datetime."""
+    stamps = {replay.uri: replay.end.stamp for replay in facts.replays if not replay.stopped}
+    dated = [
+        (response, link)
+        for response in facts.told
+        for link in response.mementos
+        # Mementos of the TimeMap, and links of a memento to itself, have their own checks.
+        if link.stamp and stamps.get(link.uri) and link.uri != response.url
+        if not facts.listed_stamp(link.uri)
+    ]
+    if not dated:
+        raise NotApplicable("no such link leads to a memento that was requested")
+    for response, link in dated:
+        if link.stamp != stamps[link.uri]:
+            why = f"{link.uri} has {stamps[link.uri]}, but {link.stamp} in the link"
+            return broken(why, "the Memento-Datetime of the memento", response)
+    return passed(f"{len(dated)} links", dated[0][0])
+
+
 @check("X-6", "practice", "RFC 7089 2.1.1")
 def memento_datetime_is_that_of_its_address(facts: Facts) -> Finding:
     """The Memento-Datetime of a memento is the time in its address."""
@@ -119,10 +138,15 @@ def memento_datetime_is_that_of_its_address(facts: Facts) -> Finding:
 
     def complaint(response: ParsedResponse) -> str | None:
         address = address_of(response.url)
-        in_address = address.stamp[:14] if address else None
+        in_address = _second(address.stamp) if address else None
         return None if response.stamp == in_address else f"{response.stamp} at {response.url}"
 
     return judge_each(addressed, complaint, "the digits of the address")
+
+
+def _second(digits: str) -> str:
+    """Return the second in an address; a leap second is stated as the one before it."""
+    return f"{digits[:12]}59" if digits[12:14] == "60" else digits[:14]
 
 
 @check("X-6", "practice", "RFC 7089 5")
@@ -130,7 +154,7 @@ def timemap_dates_are_those_of_the_addresses(facts: Facts) -> Finding:
     """The TimeMap gives mementos the times that are in their addresses."""
     pages = readable_pages(facts)
     dated = [
-        (page, stamp, address.stamp[:14])
+        (page, stamp, _second(address.stamp))
         for page in pages
         for stamp, uri in page.captures
         if (address := address_of(uri))
@@ -148,22 +172,26 @@ def timemap_dates_are_those_of_the_addresses(facts: Facts) -> Finding:
 @check("M-8", "should", "RFC 7089 2.2.4")
 def first_and_last_are_right(facts: Facts) -> Finding:
     """Links called first and last lead to the oldest and the newest memento."""
-    if not facts.captures:
-        raise NotApplicable("there is no TimeMap to compare with")
-    ends = {"first": facts.captures[0][0], "last": facts.captures[-1][0]}
+    stamps = facts.known_stamps
+    if not stamps:
+        raise NotApplicable("no memento is known to compare with")
+    ends = {"first": stamps[0], "last": stamps[-1]}
     return _judge_ordered_links(
-        facts, lambda _response, _uri, name: ends.get(name), ("first", "last")
+        facts, lambda _response, _link, name: ends.get(name), ("first", "last")
     )
 
 
 @check("M-8", "should", "RFC 7089 2.2.4")
 def prev_and_next_are_right(facts: Facts) -> Finding:
     """Links called prev and next lead to the neighbours of the chosen memento."""
-    if not facts.captures:
-        raise NotApplicable("there is no TimeMap to compare with")
-    stamps = sorted({stamp for stamp, _ in facts.captures})
+    stamps = facts.known_stamps
+    if not stamps:
+        raise NotApplicable("no memento is known to compare with")
 
-    def beside(response: ParsedResponse, uri: str, name: str) -> str | None:
+    def beside(response: ParsedResponse, link: MementoLink, name: str) -> str | None:
+        if not facts.captures:
+            return _on_its_side(facts, response, link, name)
+        uri = link.uri
         chosen = facts.listed_stamp(response.chosen) or facts.listed_stamp(response.url)
         if chosen is None:
             return None
@@ -176,15 +204,26 @@ def prev_and_next_are_right(facts: Facts) -> Finding:
     return _judge_ordered_links(facts, beside, ("prev", "next"))
 
 
+def _on_its_side(
+    facts: Facts, response: ParsedResponse, link: MementoLink, name: str
+) -> str | None:
+    """Return the time that a link may have; without a TimeMap only its side is known."""
+    chosen = response.stamp or facts.chosen_stamp(response)
+    if chosen is None or link.stamp is None:
+        return None
+    wrong = link.stamp > chosen if name == "prev" else link.stamp < chosen
+    return chosen if wrong else link.stamp
+
+
 def _judge_ordered_links(
     facts: Facts,
-    expected_stamp: Callable[[ParsedResponse, str, str], str | None],
+    expected_stamp: Callable[[ParsedResponse, MementoLink, str], str | None],
     names: tuple[str, ...],
 ) -> Finding:
     """Judge the links called one of *names* by the time that *expected_stamp* returns."""
     linking = [
         response
-        for response in facts.responses
+        for response in (facts.responses if facts.captures else facts.told)
         if not response.no_answer and any(set(names) & set(m.order) for m in response.mementos)
     ]
     if not linking:
@@ -193,14 +232,14 @@ def _judge_ordered_links(
     def complaint(response: ParsedResponse) -> str | None:
         for link in response.mementos:
             for name in (name for name in names if name in link.order):
-                right = expected_stamp(response, link.uri, name)
-                led = facts.listed_stamp(link.uri)
+                right = expected_stamp(response, link, name)
+                led = facts.listed_stamp(link.uri) if facts.captures else link.stamp
                 # A target that the TimeMap lacks is reported by another check.
                 if right and led and led != right:
                     return f"{name} leads to {led}, not to {right}"
         return None
 
-    return judge_each(linking, complaint, "the order of the TimeMap")
+    return judge_each(linking, complaint, "the order of the mementos")
 
 
 def _listed(facts: Facts) -> list[str]:
@@ -218,6 +257,20 @@ def _require_choice(facts: Facts, response: ParsedResponse) -> str:
     return chosen
 
 
+def _no_choice(facts: Facts, response: ParsedResponse) -> str:
+    """Return how a TimeGate that holds the page fails to choose a memento; empty if it does."""
+    if response.datetime is None and response.status not in REDIRECTS:
+        # pywb's page around a memento names it in its links.
+        return "" if response.statement.is_frame else f"answers {response.status}"
+    uri, end = response.chosen or "", facts.reached(response)
+    if response.is_redirect and facts.page and same_page(uri, facts.page):
+        return f"redirects to {uri}"
+    is_told = facts.listed_stamp(uri) or any(link.uri == uri for link in response.mementos)
+    if end is not None and end.datetime is None and not end.no_answer and not is_told:
+        return f"leads to {uri}, which answers {end.status} and is no memento"
+    return ""
+
+
 @check("M-14", "should", "RFC 7089 4.5.3")
 def no_date_means_the_newest(facts: Facts) -> Finding:
     """Without Accept-Datetime the TimeGate chooses the newest memento."""
@@ -225,46 +278,62 @@ def no_date_means_the_newest(facts: Facts) -> Finding:
     newest = require_answer(timegate_facts(facts).newest, "the newest memento")
     if facts.gate_url == facts.sample and newest.status == 200 and newest.datetime is None:
         raise NotApplicable("the original answers with its current state (pattern 1)")
-    return _not_older(facts, newest)
+    return _chooses(facts, [newest], max)
 
 
 @check("M-13", "must", "RFC 7089 4.5.3")
 def after_the_last_means_the_last(facts: Facts) -> Finding:
     """For a time after the last memento, the TimeGate chooses the last."""
     require_held(facts)
-    return _not_older(
-        facts, require_answer(timegate_facts(facts).after, "a time after the last")
-    )
+    gate = timegate_facts(facts)
+    return _chooses(facts, [gate.after, gate.future], max)
 
 
-def _not_older(facts: Facts, response: ParsedResponse) -> Finding:
-    """A choice newer than the TimeMap is not judged here; another check reports it."""
-    last = _listed(facts)[-1]
-    if is_not_held(response) or response.status == _NOT_ACCEPTABLE:
-        return broken(f"answers {response.status}", f"the memento of {last}", response)
-    chosen = _require_choice(facts, response)
-    if chosen < last:
-        return broken(f"chooses {chosen}", f"the memento of {last}", response)
-    return passed(f"chooses {chosen}", response)
+def _chooses(
+    facts: Facts,
+    requested: Sequence[ParsedResponse | None],
+    end: Callable[[Sequence[str]], str],
+) -> Finding:
+    """Judge whether the first (min) or last (max) known memento is chosen, or one beyond it.
+
+    Without a TimeMap, what links and other responses tell is known. A choice beyond the TimeMap
+    is reported by another check.
+    """
+    sent = [response for response in requested if response is not None]
+    responses = [r for r in sent if not r.no_answer or is_own_error(r)]
+    if not responses:
+        raise Unanswered(sent[0].no_answer if sent else "it was not requested", *sent[:1])
+    known = facts.known_stamps
+    right = end(known) if known else ""
+    latest = probes.a_year_after(facts.now)
+    expected = f"the memento of {right}" if right else "a memento"
+    for response in responses:
+        asked = f"for {response.accept_datetime} it " if response.accept_datetime else ""
+        if why := _no_choice(facts, response):
+            return broken(f"{asked}{why}", expected, response)
+        if not right:
+            raise NotApplicable("no memento is known to compare with")
+        at, chosen = stamp_of(response.accept_datetime), _require_choice(facts, response)
+        if chosen == at and not BEFORE_THE_WEB <= chosen <= latest:
+            return broken(f"{asked}repeats that time as its own", expected, response)
+        # A TimeMap that cannot be read to its end may lead to a time that is not outside.
+        is_outside = at is None or end([at, right]) == at
+        if is_outside and end([chosen, right]) != chosen:
+            return broken(f"{asked}chooses {chosen}", expected, response)
+    return passed(f"chooses {right}", *responses)
 
 
 @check("M-13", "must", "RFC 7089 4.5.3")
 def before_the_first_means_the_first(facts: Facts) -> Finding:
     """For a time before the first memento, the TimeGate chooses the first."""
     require_held(facts)
-    response = require_answer(timegate_facts(facts).before, "a time before the first")
-    first = _listed(facts)[0]
-    if is_not_held(response) or response.status == _NOT_ACCEPTABLE:
-        return broken(f"answers {response.status}", f"the memento of {first}", response)
-    chosen = _require_choice(facts, response)
-    if chosen > first:
-        return broken(f"chooses {chosen}", f"the memento of {first}", response)
-    return passed(f"chooses {chosen}", response)
+    gate = timegate_facts(facts)
+    return _chooses(facts, [gate.before, gate.long_before], min)
 
 
 @check("M-18", "practice", "RFC 7089 4.2")
 def pick_is_the_closest(facts: Facts) -> Finding:
-    """Between two mementos the TimeGate chooses the nearest, or always the earlier one."""
+    """Between two mementos the TimeGate chooses the nearest, or always the same side."""
     require_held(facts)
     stamps, gate = _listed(facts), timegate_facts(facts)
     requested = [r for r in (gate.early, gate.late) if r is not None and r.accept_datetime]
@@ -273,13 +342,14 @@ def pick_is_the_closest(facts: Facts) -> Finding:
     answered = [response for response in requested if not response.no_answer]
     if not answered:
         raise Unanswered(requested[0].no_answer, requested[0])
+    rules = [_nearest, _nearest_before, _nearest_after]
     for response in answered:
-        at = stamp_of(response.accept_datetime) or ""
-        allowed = {_nearest(stamps, at), _nearest_before(stamps, at)}
-        if (chosen := _require_choice(facts, response)) not in allowed:
+        at, chosen = stamp_of(response.accept_datetime) or "", _require_choice(facts, response)
+        rules = [rule for rule in rules if rule(stamps, at) == chosen]
+        if not rules:
             why = f"for {at} it chooses {chosen}"
             return broken(why, f"the memento of {_nearest(stamps, at)}", response)
-    return passed("chooses the nearest", *answered)
+    return passed("chooses by one rule", *answered)
 
 
 def _nearest(stamps: Sequence[str], at: str) -> str:
@@ -288,6 +358,10 @@ def _nearest(stamps: Sequence[str], at: str) -> str:
 
 def _nearest_before(stamps: Sequence[str], at: str) -> str:
     return max((stamp for stamp in stamps if stamp <= at), default=stamps[0])
+
+
+def _nearest_after(stamps: Sequence[str], at: str) -> str:
+    return min((stamp for stamp in stamps if stamp >= at), default=stamps[-1])
 
 
 @check("M-18", "practice", "RFC 7089 4.2")

@@ -18,13 +18,15 @@ from timegate.conformance.catalogue import (
     Unanswered,
     broken,
     check,
+    is_not_held,
     is_own_error,
     judge_each,
     passed,
     reached_mementos,
     readable_timemap,
     require_answer,
-    require_working_timegate,
+    require_no_error,
+    require_timegate_itself,
     timegate_facts,
     working_timegate_responses,
 )
@@ -118,6 +120,8 @@ def _heads(facts: Facts) -> list[_Head]:
     if gate is not None and gate.head is not None:
         gets = [gate.early, *filter(None, (gate.again,)), *gate.repeats]
         heads.insert(0, _Head(gets, gate.head))
+    if gate is not None and gate.head_newest is not None:
+        heads.append(_Head([gate.newest], gate.head_newest))
     return [_Head([get for get in pair.gets if not get.no_answer], pair.head) for pair in heads]
 
 
@@ -144,8 +148,8 @@ def head_of_a_timemap_is_get_without_a_body(facts: Facts) -> Finding:
 @check("M-16", "practice", "RFC 9110 15.5.5")
 def unknown_page_is_a_404(facts: Facts) -> Finding:
     """The TimeGate answers 404 for a page that was never captured."""
-    response = require_answer(timegate_facts(facts).unknown, "an unknown page")
-    require_working_timegate(facts)
+    response = require_no_error(timegate_facts(facts).unknown, "an unknown page")
+    require_timegate_itself(facts)
     if response.status in (404, 410):
         return passed(f"{response.status}", response)
     return broken(f"answers {response.status}", "404", response)
@@ -271,7 +275,7 @@ def _rejected(facts: Facts, *names: str) -> Finding:
     gate = timegate_facts(facts)
     if not gate.bad_dates:
         raise NotApplicable("requested with the first page only")
-    require_working_timegate(facts)
+    require_timegate_itself(facts)
     # A TimeGate that answers valid dates and fails on invalid ones has not rejected them
     # (LANL's server, 500); without a response nothing is known.
     responses = {name: gate.bad_dates[name] for name in names}
@@ -282,6 +286,8 @@ def _rejected(facts: Facts, *names: str) -> Finding:
     }
     if not answered:
         raise Unanswered(responses[names[0]].no_answer, responses[names[0]])
+    if all(map(is_not_held, (*gate.valid, *answered.values()))):
+        raise NotApplicable(f"the TimeGate answers {gate.newest.status} to everything")
     wrong = {name: response for name, response in answered.items() if response.status != 400}
     if not wrong:
         return passed(f"{len(answered)} rejected", *answered.values())

@@ -13,17 +13,24 @@ from timegate.conformance.catalogue import (
     broken,
     check,
     expected_original,
+    is_own_error,
     judge_each,
     passed,
     reached_mementos,
     readable_pages,
     readable_timemap,
-    require_answer,
-    same_original,
+    requested_original,
     working_timegate_responses,
 )
-from timegate.conformance.facts import Facts, LinkedFacts, LinkRelation, LinkSource
+from timegate.conformance.facts import (
+    Facts,
+    LinkedFacts,
+    LinkRelation,
+    LinkSource,
+    TimeMapFacts,
+)
 from timegate.conformance.parsed_response import ParsedResponse, ParsedTimeMap, stamp_of
+from timegate.conformance.subject import is_of_another, same_original
 
 LinkComplaint = Callable[[ParsedResponse, str], str | None]
 
@@ -91,10 +98,15 @@ def _is_same_list(facts: Facts, page: ParsedTimeMap, uri: str) -> bool:
 @check("M-7", "must", "RFC 7089 2.2.3")
 def original_timemap_is_of_the_page(facts: Facts) -> Finding:
     """The timemap links of an original lead to TimeMaps of that original."""
-    if facts.original is None:
-        raise NotApplicable("no original is checked")
-    require_answer(facts.original, "the original")
+    requested_original(facts)
     return _leading(facts, "original", "timemap", _timemap_complaint)
+
+
+@check("M-7", "must", "RFC 7089 2.2.2")
+def original_timegate_is_of_the_page(facts: Facts) -> Finding:
+    """The timegate links of an original lead to TimeGates of that original."""
+    requested_original(facts)
+    return _leading(facts, "original", "timegate", _timegate_complaint)
 
 
 @check("M-7", "must", "RFC 7089 2.2.3")
@@ -129,32 +141,79 @@ def _leading(
     facts: Facts, source: LinkSource, relation: LinkRelation, complaint: LinkComplaint
 ) -> Finding:
     """Judge where the links of *source* lead; those to other hosts are not requested."""
-    linked = [
-        each for each in facts.linked if (each.source, each.relation) == (source, relation)
-    ]
-    if not linked:
-        raise NotApplicable(f"there is no {relation} link")
-    requested = [each for each in linked if each.hops and not each.hops[-1].is_redirect]
-    if relation == "timegate":
-        requested = [each for each in linked if each.hops]
-    if not requested:
-        raise NotApplicable("the links lead to hosts that are not checked here")
+    requested = _requested_links(facts, source, relation)
     answered = [each for each in requested if not _missing(each)]
     if not answered:
         raise Unanswered(_missing(requested[0]), requested[0].hops[-1])
     for each in answered:
         page = facts.page or _first(each.linking.targets("original"))
-        if page and (why := complaint(each.hops[-1], page)):
+        why = _no_timegate(facts, each) if relation == "timegate" else None
+        if why := why or (complaint(each.hops[-1], page) if page else None):
             what = f"a {relation} of {page}"
             return broken(f"{each.uri} {why}", what, each.linking, *each.hops)
     return passed(f"{len(answered)} links", *(each.hops[-1] for each in answered))
 
 
+def _requested_links(
+    facts: Facts, source: LinkSource, relation: LinkRelation
+) -> list[LinkedFacts]:
+    """Return the links whose targets were requested. Raises NotApplicable."""
+    linked = [
+        each for each in facts.linked if (each.source, each.relation) == (source, relation)
+    ]
+    if not linked:
+        raise NotApplicable(f"there is no {relation} link")
+    requested = [each for each in linked if each.hops]
+    if relation != "timegate":
+        requested = [each for each in requested if not each.hops[-1].is_redirect]
+    if not requested:
+        raise NotApplicable("the links lead to hosts that are not checked here")
+    timemap = facts.timemap
+    if relation == "timemap" and timemap is not None and _is_unreadable(timemap):
+        requested = [each for each in requested if each.uri != timemap.address]
+    if not requested:
+        raise NotApplicable("the TimeMap itself is no list")
+    return requested
+
+
+def _no_timegate(facts: Facts, linked: LinkedFacts) -> str | None:
+    """Return why the target of a timegate link is none; its original is judged elsewhere."""
+    if _is_memento(facts, linked):
+        return "is a memento"
+    if facts.gate is None and _never_varies(facts, linked):
+        return "redirects to a memento without accept-datetime in Vary"
+    return None
+
+
 def _missing(linked: LinkedFacts) -> str:
     """Return why the target of a link cannot be judged; empty if it can."""
     response = linked.hops[-1]
+    if is_own_error(response):
+        return ""
     is_list = linked.relation != "timegate"
     return ParsedTimeMap(response).no_answer if is_list else response.no_answer
+
+
+def _is_unreadable(timemap: TimeMapFacts) -> bool:
+    """Whether the TimeMap is no list, which `timemap-is-link-format` reports."""
+    first = timemap.first
+    is_there = first.response.status == 200 or is_own_error(first.response)
+    return is_there and not first.is_list
+
+
+def _never_varies(facts: Facts, linked: LinkedFacts) -> bool:
+    """Whether a TimeGate that is not checked itself redirects without Vary."""
+    response = linked.hops[-1]
+    names_memento = facts.listed_stamp(response.location) is not None
+    return response.is_redirect and names_memento and not response.negotiates
+
+
+def _is_memento(facts: Facts, linked: LinkedFacts) -> bool:
+    """Whether what is linked as a TimeGate is a memento with an address of its own."""
+    response = linked.hops[-1]
+    if response.negotiates or response.url == facts.gate_url or response.datetime is None:
+        return False
+    return response.url == linked.linking.url or bool(facts.listed_stamp(response.url))
 
 
 def _first(uris: Sequence[str]) -> str | None:
@@ -166,6 +225,8 @@ def _timegate_complaint(response: ParsedResponse, page: str) -> str | None:
         return f"answers {response.status}"
     if not (response.negotiates or response.is_redirect or response.datetime is not None):
         return "is no TimeGate"
+    if response.is_redirect and not response.negotiates:
+        return None  # An intermediate resource, which has its own check.
     return _of_another(response.targets("original"), page)
 
 
@@ -211,19 +272,15 @@ def _unlisted(facts: Facts, response: ParsedResponse, stamps: AbstractSet[str]) 
     page, originals = facts.page, response.targets("original")
     elsewhere = page and any(not same_original(uri, page) for uri in originals)
     for link in response.mementos:
-        if facts.listed_stamp(link.uri):
+        if facts.listed_stamp(link.uri) or link.uri in (facts.gate_url, facts.sample):
             continue
         if link.stamp and link.stamp not in stamps:
             return f"{link.uri} of {link.stamp} is not listed"
-        if not elsewhere and _is_of_another(link.uri, facts.page):
+        if link.stamp and not elsewhere and facts.subject.owns(link.uri):
+            return f"{link.uri} is not listed, but another address of {link.stamp}"
+        if not elsewhere and page and is_of_another(link.uri, page):
             return f"{link.uri} is of another page, and not listed"
     return None
-
-
-def _is_of_another(uri: str, page: str | None) -> bool:
-    """Whether the address of a memento has another page in it; False for opaque ones."""
-    address = address_of(uri)
-    return address is not None and page is not None and not same_original(address[1], page)
 
 
 @check("M-50", "practice", "RFC 7089 5")
@@ -239,7 +296,7 @@ def listed_mementos_are_of_the_page(facts: Facts) -> Finding:
     ]
     if not addressed:
         raise NotApplicable("no address of a memento has its original in it")
-    strange = [(each, uri) for each, uri in addressed if _is_of_another(uri, page)]
+    strange = [(each, uri) for each, uri in addressed if is_of_another(uri, page)]
     if strange:
         listing, uri = strange[0]
         return broken(f"{uri} is listed", f"mementos of {page}", listing.response)
@@ -298,17 +355,22 @@ def link_headers_keep_to_the_grammar(facts: Facts) -> Finding:
 
 @check("M-2", "must", "RFC 7089 2.2.3")
 def from_and_until_are_dates(facts: Facts) -> Finding:
-    """The from and until of links to TimeMaps are rfc1123-dates."""
+    """The from and until of links to TimeMaps are rfc1123-dates, from not after until."""
     dates = list(_bounds(facts))
     if not dates:
         raise NotApplicable("no link has from or until")
-    wrong = [(response, date) for response, date in dates if stamp_of(date) is None]
-    if not wrong:
-        return passed(f"{len(dates)} dates", dates[0][0])
-    return broken(wrong[0][1], "Www, DD Mmm YYYY hh:mm:ss GMT", wrong[0][0])
+    for response, stated in dates:
+        for name, date in stated.items():
+            if stamp_of(date) is None:
+                return broken(f"{name} is {date}", "Www, DD Mmm YYYY hh:mm:ss GMT", response)
+        since, until = stamp_of(stated.get("from")), stamp_of(stated.get("until"))
+        if since and until and since > until:
+            return broken(f"from {since} until {until}", "from before until", response)
+    return passed(f"{len(dates)} links", dates[0][0])
 
 
-def _bounds(facts: Facts) -> Iterator[tuple[ParsedResponse, str]]:
+def _bounds(facts: Facts) -> Iterator[tuple[ParsedResponse, dict[str, str]]]:
+    """Yield from and until of each link to a TimeMap that has one of them."""
     pages = () if facts.timemap is None else facts.timemap.all_pages
     documents = [
         *((response, response.links) for response in facts.responses if not response.no_answer),
@@ -316,12 +378,9 @@ def _bounds(facts: Facts) -> Iterator[tuple[ParsedResponse, str]]:
     ]
     for response, links in documents:
         for link in links:
-            if {"timemap", "self"} & set(link.rels):
-                yield from (
-                    (response, link.params[name])
-                    for name in ("from", "until")
-                    if name in link.params
-                )
+            names = [name for name in ("from", "until") if name in link.params]
+            if names and {"timemap", "self"} & set(link.rels):
+                yield response, {name: link.params[name] for name in names}
 
 
 @check("M-8", "must", "RFC 7089 2.2.4")
@@ -353,22 +412,36 @@ def _is_uri(text: str) -> bool:
         return False
 
 
+def _intermediate(facts: Facts) -> list[ParsedResponse]:
+    """Return the redirects before the TimeGate, and between it and a memento."""
+    hops = [] if facts.gate is None else [*facts.gate.preceding]
+    hops += [] if facts.route is None else facts.route.hops[1:]
+    return [hop for hop in hops if hop.is_redirect]
+
+
 @check("M-22", "should", "RFC 7089 4.5.7")
 def intermediate_redirects_link_the_original(facts: Facts) -> Finding:
     """Redirects before a TimeGate, and between it and a memento, link the original."""
-    hops = [] if facts.gate is None else [*facts.gate.preceding]
-    hops += [] if facts.route is None else facts.route.hops[1:]
-    redirects = [hop for hop in hops if hop.is_redirect]
+    redirects = _intermediate(facts)
     if not redirects:
         raise NotApplicable("there are no intermediate redirects")
     page = expected_original(facts)
 
     def complaint(response: ParsedResponse) -> str | None:
-        if not response.targets("original"):
-            return f"{response.url} has no original link"
-        return _other_original(response.targets("original"), page)
+        linked = response.targets("original")
+        return None if linked else f"{response.url} has no original link"
 
     return judge_each(redirects, complaint, f'<{page}>; rel="original"')
+
+
+@check("M-22", "must", "RFC 7089 4.5.7")
+def intermediate_redirects_link_no_other_original(facts: Facts) -> Finding:
+    """The original links of intermediate redirects lead to the page that was requested."""
+    page = expected_original(facts)
+    linking = [hop for hop in _intermediate(facts) if hop.targets("original")]
+    if not linking:
+        raise NotApplicable("no intermediate redirect links an original")
+    return judge_each(linking, lambda r: _other_original(r.targets("original"), page), page)
 
 
 @check("M-25", "should", "RFC 7089 4.5.8")
@@ -395,9 +468,7 @@ def excluded_resources_have_no_memento_headers(facts: Facts) -> Finding:
 @check("M-24", "practice", "HTML, link types")
 def html_links_agree_with_the_header(facts: Facts) -> Finding:
     """Link elements of an original lead to the TimeGate and TimeMap of its Link header."""
-    if facts.original is None:
-        raise NotApplicable("no original is checked")
-    response = require_answer(facts.original, "the original")
+    response = requested_original(facts)
     both = [
         (name, response.targets(name), response.html_targets(name))
         for name in ("timegate", "timemap")
@@ -415,9 +486,7 @@ def html_links_agree_with_the_header(facts: Facts) -> Finding:
 @check("M-24", "must", "RFC 7089 4.2")
 def original_is_no_memento(facts: Facts) -> Finding:
     """An original that is neither TimeGate nor memento has no link called original."""
-    if facts.original is None:
-        raise NotApplicable("no original is checked")
-    response = require_answer(facts.original, "the original")
+    response = requested_original(facts)
     if response.negotiates or response.datetime is not None or facts.gate_url == response.url:
         raise NotApplicable("it is its own TimeGate or memento")
     if response.declines_negotiation:

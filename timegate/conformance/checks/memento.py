@@ -13,11 +13,14 @@ from timegate.conformance.catalogue import (
     expected_original,
     is_memento_host,
     is_not_held,
+    is_own_error,
     judge_each,
+    known_timemap,
     passed,
     reached_mementos,
     requested_replays,
     require_answer,
+    require_no_error,
     timegate_responses,
     working_timegate_responses,
 )
@@ -34,10 +37,19 @@ def memento_has_a_datetime(facts: Facts) -> Finding:
         raise Unanswered("no memento was reached")
 
     def complaint(response: ParsedResponse) -> str | None:
-        return (
-            None if response.datetime else f"answers {response.status} without Memento-Datetime"
-        )
+        if response.datetime:
+            return None
+        return f"{response.url} answers {response.status} without Memento-Datetime"
 
+    if facts.gate is not None and facts.gate.early.is_redirect:
+        listed = [uri for _, uri in facts.captures if uri == facts.gate_url]
+        if listed:
+            why = f"the TimeMap lists the TimeGate {listed[0]} as a memento"
+            return broken(why, "Memento-Datetime", facts.gate.early)
+    # A server error is an answer, too: a memento that always crashes is none.
+    wrong = [(end, complaint(end) or "") for end in ends if is_own_error(end)]
+    if wrong:
+        return broken(wrong[0][1], "Memento-Datetime", *(end for end, _ in wrong))
     return judge_each(ends, complaint, "Memento-Datetime")
 
 
@@ -95,7 +107,7 @@ def memento_ignores_accept_datetime(facts: Facts) -> Finding:
 def a_made_up_time_is_not_confirmed(facts: Facts) -> Finding:
     """An address with a second at which nothing was captured is no memento of that second."""
     replay = requested_replays(facts)[0]
-    response = require_answer(replay.made_up, "a memento at an invented time")
+    response = require_no_error(replay.made_up, "a memento at an invented time")
     address = address_of(response.url)
     if (
         response.stamp is not None
@@ -123,11 +135,17 @@ def memento_links_a_timemap(facts: Facts) -> Finding:
 def _linking(facts: Facts, relation: str) -> Finding:
     if facts.pattern == "3" or (facts.pattern == "4" and relation == "timegate"):
         raise NotApplicable(f"there is no TimeGate (pattern {facts.pattern})")
+    if relation == "timemap" and not known_timemap(facts):
+        raise NotApplicable("no TimeMap is known")
 
     def complaint(response: ParsedResponse) -> str | None:
         return None if response.targets(relation) else f"no {relation} link"
 
-    return judge_each(reached_mementos(facts), complaint, f'a link with rel="{relation}"')
+    mementos = reached_mementos(facts)
+    if relation == "timegate":
+        # In patterns 1.3 and 2.3 the memento is the TimeGate.
+        mementos = [memento for memento in mementos if memento.url != facts.gate_url]
+    return judge_each(mementos, complaint, f'a link with rel="{relation}"')
 
 
 @check("F-2", "practice", "Mementos in the Raw, 2016")
@@ -213,12 +231,13 @@ def redirects_lead_to_web_addresses(facts: Facts) -> Finding:
 def memento_is_not_the_live_page(facts: Facts) -> Finding:
     """No redirect of a TimeGate or memento leads to the original on the live web."""
     routes, page = _routes(facts), expected_original(facts)
-    hops = [hop for route in routes for hop in route.hops]
+    valid = [] if facts.gate is None else facts.gate.valid
+    hops = [*valid, *(hop for route in routes for hop in route.hops)]
 
     def complaint(response: ParsedResponse) -> str | None:
         # An archived redirect may lead to an original (M-21); it has a Memento-Datetime.
         target = response.location if response.is_redirect else None
-        led = target is not None and same_page(target, page)
+        led = target is not None and same_page(target, page) and response.url != target
         return f"{response.url} redirects to {target}" if led else None
 
     return judge_each(hops, complaint, "a memento")
@@ -233,8 +252,7 @@ def chosen_memento_is_there(facts: Facts) -> Finding:
     end = facts.route.end
     if facts.route.stopped:
         raise NotApplicable("its redirects were not followed to the end")
-    if end.no_answer:
-        raise Unanswered(end.no_answer, end)
+    require_no_error(end, "the chosen memento")
     if is_not_held(end):
         return broken(f"answers {end.status}", "a memento", *facts.route.hops)
     return passed(f"answers {end.status}", *facts.route.hops)

@@ -17,17 +17,17 @@ from timegate.conformance.catalogue import (
     is_not_held,
     is_own_error,
     judge_each,
+    known_timemap,
     passed,
-    require_answer,
-    require_working_timegate,
-    same_original,
+    requested_original,
+    require_timegate_itself,
     timegate_facts,
     timegate_responses,
     working_timegate_responses,
 )
 from timegate.conformance.facts import Facts
 from timegate.conformance.parsed_response import ParsedResponse
-from timegate.conformance.subject import DEFAULT_SAMPLE
+from timegate.conformance.subject import DEFAULT_SAMPLE, memento_key, same_original
 
 _WEB: Final = ("http:", "https:")
 
@@ -189,6 +189,8 @@ def answer_names_its_memento(facts: Facts) -> Finding:
         raise NotApplicable("mementos have no addresses of their own (patterns 1.3, 2.3)")
 
     def complaint(response: ParsedResponse) -> str | None:
+        if response.statement.content_location == response.url and _have_addresses(facts):
+            return "Content-Location is the address of the TimeGate"
         return None if response.field("content-location") else "no Content-Location"
 
     return judge_each(direct, complaint, "Content-Location: URI-M")
@@ -203,12 +205,16 @@ def _have_addresses(facts: Facts) -> bool:
 
 @check("M-7", "should", "RFC 7089 2.2.3")
 def timegate_links_a_timemap(facts: Facts) -> Finding:
-    """The TimeGate links to a TimeMap."""
+    """The TimeGate links to its TimeMap, where there is one."""
+    if not known_timemap(facts):
+        raise NotApplicable("no TimeMap is known")
+    responses = working_timegate_responses(facts)
+    leading = [r for r in responses if r.status < 400 or r.datetime is not None]
 
     def complaint(response: ParsedResponse) -> str | None:
         return None if response.targets("timemap") else "no timemap link"
 
-    return judge_each(working_timegate_responses(facts), complaint, 'a link with rel="timemap"')
+    return judge_each(leading, complaint, 'a link with rel="timemap"')
 
 
 @check("M-7", "should", "RFC 7089 2.2.3")
@@ -249,16 +255,23 @@ def chosen_memento_is_linked(facts: Facts) -> Finding:
     linking = [
         response
         for response in working_timegate_responses(facts)
-        if response.mementos and response.chosen
+        if response.mementos and _is_known_choice(facts, response)
     ]
     if not linking:
         raise NotApplicable("there are no links to mementos")
 
     def complaint(response: ParsedResponse) -> str | None:
-        linked = {link.uri for link in response.mementos}
-        return None if response.chosen in linked else f"{response.chosen} is not linked"
+        chosen = facts.chosen_uri(response) or ""
+        linked = {memento_key(link.uri) for link in response.mementos}
+        return None if memento_key(chosen) in linked else f"{chosen} is not linked"
 
     return judge_each(linking, complaint, 'a link to it with rel="memento"')
+
+
+def _is_known_choice(facts: Facts, response: ParsedResponse) -> bool:
+    """Whether the address of the chosen memento is known; others are judged elsewhere."""
+    uri, end = facts.chosen_uri(response), facts.reached(response)
+    return bool(facts.listed_stamp(uri)) or (end is not None and end.datetime is not None)
 
 
 @check("M-15", "should", "RFC 7089 4.5.3")
@@ -270,7 +283,9 @@ def refusals_are_a_timegates(facts: Facts) -> Finding:
         for s in (*gate.bad_dates.values(), gate.unknown)
         if s and s.status in (400, 404) and s.datetime is None
     ]
-    require_working_timegate(facts)
+    require_timegate_itself(facts)
+    if all(map(is_not_held, (*gate.valid, *refusals))):
+        raise NotApplicable(f"the TimeGate answers {gate.newest.status} to everything")
     if not refusals:
         raise NotApplicable("nothing was refused")
 
@@ -304,9 +319,7 @@ def own_errors_are_no_mementos(facts: Facts) -> Finding:
 
 
 def _original(facts: Facts) -> ParsedResponse:
-    if facts.original is None:
-        raise NotApplicable("no original is checked")
-    response = require_answer(facts.original, "the original")
+    response = requested_original(facts)
     if response.declines_negotiation:
         raise NotApplicable("it declares that it is not to be negotiated (M-25)")
     return response
@@ -320,6 +333,8 @@ def _links(facts: Facts, relation: str) -> Finding:
     linked = [*response.targets(relation), *response.html_targets(relation)]
     if linked:
         return passed(linked[0], response)
+    if relation == "timemap" and not known_timemap(facts) and facts.gate is not None:
+        raise NotApplicable("no TimeMap is known")
     return broken(f"no {relation} link", f'a link with rel="{relation}"', response)
 
 

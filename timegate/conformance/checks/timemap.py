@@ -13,11 +13,13 @@ from timegate.conformance.catalogue import (
     answered_timemap,
     broken,
     check,
+    is_own_error,
     judge_each,
     passed,
     readable_pages,
     readable_timemap,
     require_answer,
+    require_no_error,
     working_timegate_responses,
 )
 from timegate.conformance.facts import Facts
@@ -39,7 +41,7 @@ Bounds = tuple[str | None, str | None]
 def timemap_is_link_format(facts: Facts) -> Finding:
     """The TimeMap is a 200 in link-format."""
     first = answered_timemap(facts).first
-    if not first.is_list:
+    if is_own_error(first.response) or not first.is_list:
         return broken(
             f"{first.response.status}, no list of links", "link-format", first.response
         )
@@ -68,6 +70,19 @@ def timemap_keeps_to_the_grammar(facts: Facts) -> Finding:
             return broken(
                 f"at octet {at}: {near!r}", "links, separated by commas", page.response
             )
+    return passed(f"{len(pages)} documents", pages[0].response)
+
+
+@check("L-1", "should", "RFC 6690 2")
+def timemap_has_no_empty_elements(facts: Facts) -> Finding:
+    """The TimeMap has no empty elements: no two commas in a row, and none at its end."""
+    pages = [page for page in readable_pages(facts) if page.violation is None]
+    if not pages:
+        raise NotApplicable("the TimeMap does not follow the grammar")
+    for page in pages:
+        at = page.empty_element
+        if at is not None:
+            return broken(f"an empty element at octet {at}", "links", page.response)
     return passed(f"{len(pages)} documents", pages[0].response)
 
 
@@ -106,8 +121,9 @@ def _each_page(
 @check("M-50", "should", "RFC 7089 5")
 def timemap_lists_its_timegate(facts: Facts) -> Finding:
     """The TimeMap lists the TimeGate."""
-    if facts.pattern == "4":
-        raise NotApplicable("there is no TimeGate (pattern 4)")
+    linked = any(response.targets("timegate") for response in facts.responses)
+    if facts.gate is None and not linked:
+        raise NotApplicable("no TimeGate is known (pattern 4)")
 
     def complaint(page: ParsedTimeMap) -> str | None:
         return None if page.targets("timegate") else "no timegate link"
@@ -154,11 +170,26 @@ def timemap_lists_each_memento_once(facts: Facts) -> Finding:
     """The TimeMap lists no memento twice."""
 
     def complaint(page: ParsedTimeMap) -> str | None:
-        own = [m.uri for m in page.mementos if m.uri not in (facts.gate_url, facts.sample)]
-        twice = [uri for uri, n in Counter(own).items() if n > 1]
+        shared = (facts.gate_url, facts.sample)
+        own = [(m.uri, m.stamp) for m in page.mementos if m.uri not in shared]
+        twice = [uri for (uri, _), n in Counter(own).items() if n > 1]
         return f"{len(twice)} are listed repeatedly, such as {twice[0]}" if twice else None
 
     return _each_page(facts, complaint, "each once")
+
+
+@check("M-8", "must", "RFC 7089 2.2.4")
+def timemap_dates_each_memento_once(facts: Facts) -> Finding:
+    """The TimeMap gives each memento one datetime: its Memento-Datetime can only be one."""
+    pages, dates = readable_pages(facts), dict[str, str]()
+    for page in pages:
+        for stamp, uri in page.captures:
+            if uri in (facts.gate_url, facts.sample):
+                continue
+            if dates.setdefault(uri, stamp) != stamp:
+                why = f"{uri} has {dates[uri]}, and {stamp}"
+                return broken(why, "one datetime", page.response)
+    return passed(f"{len(dates)} mementos", pages[0].response)
 
 
 @check("M-8", "should", "RFC 7089 2.2.4")
@@ -275,9 +306,21 @@ def timemap_lists_what_the_timegate_chooses(facts: Facts) -> Finding:
     if not chosen or not (stamps or lists_nothing):
         raise NotApplicable("no chosen memento can be compared with the TimeMap")
 
+    direct = facts.route is not None and len(facts.route.hops) == 2
+
     def complaint(response: ParsedResponse) -> str | None:
-        listed = facts.chosen_stamp(response) in stamps or response.chosen in undated
-        return None if listed else f"{facts.chosen_stamp(response)} is not listed"
+        uri, stamp = facts.chosen_uri(response), facts.chosen_stamp(response)
+        if uri in undated or facts.listed_stamp(uri):
+            return None
+        if stamp not in stamps:
+            return f"{stamp} is not listed"
+        # Without its request, an address may only lead to the memento that is listed.
+        known = facts.reached(response) is not None or response.datetime or direct
+        named = response.is_redirect or response.statement.content_location is not None
+        named = named and uri not in (None, facts.gate_url, facts.sample)
+        if facts.captures and named and known:
+            return f"{uri} is not listed, but another address of {stamp}"
+        return None
 
     return judge_each(chosen, complaint, "every known memento")
 
@@ -357,7 +400,7 @@ def timemap_of_an_unknown_page_is_a_404(facts: Facts) -> Finding:
     """The TimeMap of a page that was never captured is a 404."""
     if facts.timemap is None:
         raise NotApplicable("no TimeMap is known")
-    response = require_answer(facts.timemap.unknown, "the TimeMap of an unknown page")
+    response = require_no_error(facts.timemap.unknown, "the TimeMap of an unknown page")
     if response.status in (404, 410):
         return passed(f"{response.status}", response)
     return broken(f"answers {response.status}", "404", response)

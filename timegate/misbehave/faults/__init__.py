@@ -8,6 +8,7 @@ from typing import Final
 from timegate.misbehave.answers import PREFLIGHT, with_cors
 from timegate.misbehave.faults import (
     claims,
+    extremes,
     linking,
     negotiation,
     oddities,
@@ -25,7 +26,16 @@ _PREFERENCE: Final = re.compile(
 NONE: Final = Fault("none", "No fault: a conforming archive.")
 FAULTS: Final[dict[str, Fault]] = {NONE.name: NONE} | {
     value.name: value
-    for module in (refusals, negotiation, claims, linking, timemap, transport, oddities)
+    for module in (
+        refusals,
+        negotiation,
+        claims,
+        linking,
+        timemap,
+        transport,
+        extremes,
+        oddities,
+    )
     for value in vars(module).values()
     if isinstance(value, Fault)
 }

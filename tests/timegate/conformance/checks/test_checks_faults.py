@@ -14,6 +14,7 @@ from tests.timegate.conformance.faults_and_checks import (
     ON_PAGES,
     RIGHT,
     UNKNOWN,
+    WITHOUT_TIMEMAP,
 )
 from timegate.conformance.checks import CHECKS
 from timegate.conformance.subject import DEFAULT_SAMPLE
@@ -25,7 +26,8 @@ def test_the_table_has_every_fault() -> None:
 
 
 def test_every_check_is_broken_by_some_fault() -> None:
-    named = set().union(*BROKEN.values(), *ON_PAGES.values(), *ON_FIXED.values())
+    tables = (BROKEN, ON_PAGES, ON_FIXED, WITHOUT_TIMEMAP)
+    named = set().union(*(checks for table in tables for checks in table.values()))
 
     assert named == CHECKS.keys() - NEVER_BROKEN
 
@@ -38,6 +40,15 @@ async def test_a_fault_is_found_by_exactly_the_checks_in_the_table(fault: str) -
     assert broken(report) == BROKEN.get(fault, set())
     assert unknown(report) >= UNKNOWN.get(fault, set())
     assert bool(unknown(report)) == (fault in UNKNOWN)
+
+
+@pytest.mark.parametrize("fault", sorted(WITHOUT_TIMEMAP))
+async def test_a_fault_is_found_without_a_timemap(fault: str) -> None:
+    async with an_archive(fault) as archive:
+        report = await checked(archive)
+
+    assert broken(report) == WITHOUT_TIMEMAP[fault]
+    assert unknown(report) == set()
 
 
 @pytest.mark.parametrize(
