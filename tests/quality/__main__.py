@@ -49,8 +49,8 @@ def main() -> None:
         for title, outcome in outcomes.items():
             print("\n".join(lines(f"{title} ({half})", outcome)))
             if given.errors and "baseline" not in title:
-                for what, number in outcome.errors.most_common(30):
-                    print(f"    {number:4} {what}")
+                for what, times in outcome.errors.most_common(30):
+                    print(f"    {times:4} {what}")
     rounds = _QUOTES * given.rounds
     print("\n".join(quote_lines("quotations", quote_figures(rounds, seed))))
     print("\n".join(quote_lines("quotations, baseline", baseline_figures(rounds // 10, seed))))

@@ -38,6 +38,9 @@ class Comparison:
     after: Memento | None = None
     similarity: int | None = None
     """Of the main texts of `before` and `after`, in percent."""
+    before_class: PageClass | None = None
+    """What `before` is, if it is not a usual page; so for `after`."""
+    after_class: PageClass | None = None
     page_class: PageClass | None = None
     """What the copy is, if it is not a usual page."""
     evidence: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from timegate.content.bracketing import is_same_time
 from timegate.content.classes import Judgement
 from timegate.content.comparison import Comparison, Value
 from timegate.content.main_text import PageText
-from timegate.content.similarity import SAME_PAGE, similarity
+from timegate.content.similarity import SAME_PAGE, common_text
 
 _SAME_TEXT: Final = 95
 """Percent of a main text in common, for archives that corroborate each other."""
@@ -47,8 +47,7 @@ def percent(one: LookedCopy, other: LookedCopy) -> int | None:
         return 100
     if one.page is None or other.page is None:
         return None
-    languages = {one.page.language, other.page.language} - {""}
-    return 0 if len(languages) > 1 else similarity(one.page, other.page)
+    return common_text(one.page, other.page)
 
 
 def better_copy(
@@ -86,6 +85,8 @@ def compared_copies(
         before=found.before,
         after=found.after,
         similarity=found.similarity,
+        before_class=found.before_class,
+        after_class=found.after_class,
         page_class=chosen.judgement.page_class,
         evidence=chosen.judgement.evidence,
         corroborated=_corroborating(chosen, read, known),
@@ -108,8 +109,7 @@ def _around(
         return known
     if chosen.page is None:
         return Comparison("not-looked")
-    read = [copy for copy in copies if copy.page is not None]
-    before, after = _sides(chosen, read, at)
+    before, after = _page_sides(chosen, copies, at)
     pairs = [
         pair
         for pair in ((before, chosen), (chosen, after), (before, after))
@@ -128,12 +128,37 @@ def _around(
     least = min(shares)
     ends = (before.memento, after.memento)
     digests = {copy.digest for copy in (before, chosen, after)}
-    # A copy between the two that was not read may differ: then only the text is stated.
-    unread = [copy for copy in copies if copy.page is None and _is_between(copy, *ends)]
-    if len(digests) == 1 and None not in digests and not unread:
-        return Comparison("same-around", "digest", *ends, similarity=100)
+    classes = (before.judgement.page_class, after.judgement.page_class)
+    # A copy between the two, or of the same second as one of them, that was not read or has
+    # other octets: then only the text is stated.
+    others = [copy for copy in copies if copy not in (before, chosen, after)]
+    unknown = [
+        copy for copy in others if copy.digest not in digests and _is_between(copy, *ends)
+    ]
+    if len(digests) == 1 and None not in digests and not unknown:
+        return Comparison("same-around", "digest", *ends, 100, *classes)
     value: Value = "similar-around" if least >= SAME_PAGE else "changed"
-    return Comparison(value, "text", *ends, similarity=least)
+    return Comparison(value, "text", *ends, least, *classes)
+
+
+def _page_sides(
+    chosen: LookedCopy, copies: Sequence[LookedCopy], at: Moment | None
+) -> tuple[LookedCopy | None, LookedCopy | None]:
+    """Return the nearest copies on both sides; of a page, those that are pages.
+
+    An error page between two copies of a text says nothing of the text. Where a side has
+    nothing but such copies, the nearest of them is its copy.
+    """
+    nearest = _sides(chosen, [copy for copy in copies if copy.page is not None], at)
+    if not chosen.is_page:
+        return nearest
+    before, after = _sides(chosen, [copy for copy in copies if copy.is_page], at)
+    # Its own side is the copy itself only where no other one was read.
+    is_alone = before is chosen, after is chosen
+    return (
+        nearest[0] if before is None or is_alone[0] else before,
+        nearest[1] if after is None or is_alone[1] else after,
+    )
 
 
 def _is_between(copy: LookedCopy, before: Memento, after: Memento) -> bool:

@@ -8,7 +8,6 @@ the process of `timegate.content.reading`, which has bounds on time and memory.
 import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from email.message import Message
 from io import BytesIO
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Literal
@@ -108,6 +107,8 @@ def extract(octets: bytes, content_type: str) -> PageText | NotRead:
 
 def _content_type(text: str) -> tuple[str, str]:
     """Return the media type and the charset of a Content-Type header; each may be empty."""
+    from email.message import Message  # noqa: PLC0415 -- only copies that are read need it
+
     message = Message()
     message["content-type"] = text.replace("\r", " ").replace("\n", " ")
     if not text.strip():

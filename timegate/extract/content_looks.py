@@ -195,6 +195,10 @@ class ContentLooks:
         return nearest[:_MOST_LISTED]
 
 
+_ERRORS: Final = 400
+"""The lowest status of an error."""
+
+
 class _Look:
     """Looking at the copies of one resolution."""
 
@@ -226,14 +230,25 @@ class _Look:
         await self._look_at_all(self._around(memento, captures))
         if chosen.judgement.page_class is not None and self._may_choose():
             await self._look_at_all(self._farther(captures))
+        await self._look_at_all(self._beyond(memento, captures))
         others = [copy for copy in self._copies.values() if copy.memento != memento]
+        # Between two copies, captures that were not read forbid the claim that nothing else
+        # was there, unless their index states the same octets.
+        seen = {(each.archive, each.stamp) for each in self._copies}
+        unread = [
+            LookedCopy(
+                each, digest=payload_digest(each.digest) if _is_page_status(each) else None
+            )
+            for each in captures
+            if (each.archive, each.stamp) not in seen
+        ]
         best = better_copy(chosen, others, self._at) if self._may_choose() else None
         if best is None:
-            found = compared_copies(chosen, others, self._at, known)
+            found = compared_copies(chosen, [*others, *unread], self._at, known)
             return replace(self._resolution, comparison=found)
         rest = [copy for copy in self._copies.values() if copy is not best]
         found = replace(
-            compared_copies(best, rest, self._at, known),
+            compared_copies(best, [*rest, *unread], self._at, known),
             instead=memento,
             instead_of=chosen.judgement.page_class,
         )
@@ -332,7 +347,7 @@ class _Look:
             each
             for each in captures
             if (each.archive, each.stamp) != (memento.archive, memento.stamp)
-            and (each.status is None or 200 <= each.status <= 299)
+            and _is_page_status(each)
         ]
 
     def _farther(self, captures: Sequence[Memento]) -> list[Memento]:
@@ -351,6 +366,28 @@ class _Look:
         at = self._at or (left[0].captured if left else None)
         ranked = left if at is None else sorted(left, key=remoteness(at))
         return ranked[: self._looks.limits.copies - len(self._copies)]
+
+    def _beyond(self, memento: Memento, captures: Sequence[Memento]) -> list[Memento]:
+        """Return the next capture of each side whose copies are no pages.
+
+        An error page in the middle of a history does not tell what the page said after it.
+        """
+        at = self._at or memento.captured
+        seen = {(each.archive, each.stamp) for each in self._copies}
+        classed = [copy for copy in self._copies.values() if copy.judgement.page_class]
+        known = {copy.digest for copy in classed} - {None}
+        ranked = [
+            each
+            for each in sorted(self._others(memento, captures), key=remoteness(at))
+            if (each.archive, each.stamp) not in seen
+            and payload_digest(each.digest) not in known
+        ]
+        found = []
+        for side in (-1, 1):
+            read = [c for c in self._copies.values() if at.side_of(c.memento.stamp) == side]
+            if any(copy in classed for copy in read) and not any(copy.is_page for copy in read):
+                found += [each for each in ranked if at.side_of(each.stamp) == side][:1]
+        return found[: max(0, self._looks.limits.copies - len(self._copies))]
 
     async def _look_at_all(self, mementos: Sequence[Memento]) -> None:
         slots = asyncio.Semaphore(_AT_ONCE)
@@ -405,6 +442,10 @@ class _Look:
         if seen.octets is None:
             name = self._name(memento.archive)
             return LookedCopy(memento, failure=f"{name} does not offer the bytes as captured")
+        if seen.status is not None and seen.status >= _ERRORS:
+            name = self._name(memento.archive)
+            why = f"the copy of {name} is an archived error ({seen.status})"
+            return LookedCopy(memento, failure=why)
         text = await looks.text(seen.octets, seen.content_type)
         is_whole = len(seen.octets) < most
         digest = _sha1(seen.octets) if is_whole and seen.octets else None
@@ -425,6 +466,11 @@ class _Look:
     def _name(self, archive: str) -> str:
         entry = self._looks.registry.by_id(archive)
         return archive if entry is None else entry.name
+
+
+def _is_page_status(memento: Memento) -> bool:
+    """Whether the capture is none of an error or a redirect, as far as it is known."""
+    return memento.status is None or 200 <= memento.status <= 299
 
 
 def _sha1(octets: bytes) -> Digest:

@@ -30,6 +30,8 @@ def comparison_member(found: Comparison) -> Member:
         "basis": found.basis or "",
         "from": "" if found.before is None else str(found.before.captured),
         "to": "" if found.after is None else str(found.after.captured),
+        "from-class": found.before_class or "",
+        "to-class": found.after_class or "",
         "corroborated": " ".join(found.corroborated),
         "dissent": " ".join(found.dissent),
         "evidence": "; ".join(found.evidence)[:_LONGEST_REASON],
@@ -62,10 +64,24 @@ def _compared(member: Member) -> str:
     if member.value == "similar-around":
         return f"the same text on both sides of the time asked for ({member['similarity']} %)"
     if member.value == "changed":
-        return f"the text changed around the time asked for ({member['similarity']} % the same)"
+        sides = " and ".join(_other_sides(member))
+        changed = (
+            f"the text changed around the time asked for ({member['similarity']} % the same)"
+        )
+        return f"{changed}: {sides}" if sides else changed
     if member.value == "not-looked":
         return f"the content was not looked at: {member['failed'] or 'unknown'}"
     return "" if member["corroborated"] else "no second copy to compare it with"
+
+
+def _other_sides(member: Member) -> Iterator[str]:
+    """Yield what the copies on both sides are, if they are no pages."""
+    if member["from-class"] and member["from-class"] == member["to-class"]:
+        yield f"each copy around it is {CLASS_PHRASES[str(member['from-class'])]}"
+        return
+    for name, place in (("from-class", "before"), ("to-class", "after")):
+        if member[name]:
+            yield f"the copy {place} it is {CLASS_PHRASES[str(member[name])]}"
 
 
 def _agreed(member: Member) -> str:

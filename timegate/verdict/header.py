@@ -141,7 +141,7 @@ _TOKEN_PARAMETERS: Final = {
     "coverage": ("req", "got"),
     "uri": ("rule",),
     "parts": ("read",),
-    "comparison": ("class", "basis", "instead-of"),
+    "comparison": ("class", "basis", "from-class", "to-class", "instead-of"),
 }
 """Parameters with a closed vocabulary are Tokens; all others are Strings or Integers."""
 _INTEGER: Final = re.compile(r"[0-9]{1,15}")

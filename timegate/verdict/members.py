@@ -388,9 +388,13 @@ def _rules(asked: str, got: str, attempt: Attempt) -> Sequence[str] | None:
 def _filed_as_one(asked: str, got: str) -> bool:
     """Whether both have the same key in an index: then no redirect was needed.
 
-    The key holds no scheme, so it is only meaningful for http and https.
+    The key holds no scheme, so it is only meaningful for http and https. It leaves out empty
+    labels, as in ``http://.example.org/``: no name server knows such a host.
     """
-    return got.lower().startswith(("http:", "https:")) and surt(asked) == surt(got)
+    if not got.lower().startswith(("http:", "https:")) or surt(asked) != surt(got):
+        return False
+    host = got.partition(":")[2].lstrip("/").partition("/")[0].rpartition("@")[2]
+    return all(host.partition(":")[0].removesuffix(".").split("."))
 
 
 def _differences(one: _Parts, other: _Parts) -> list[str] | None:

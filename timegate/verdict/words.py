@@ -248,6 +248,8 @@ def grade(verdict: Verdict, status: WantedStatus = "2xx") -> Grade:
     return row if not row.meets or is_beyond_doubt(verdict) else row._replace(meets=False)
 
 
+DOUBTED: Final = "Found, but another date may be meant"
+"""The headline of a copy for a text that leaves a doubt about the date."""
 _NEAR: Final = "Identical on both sides of the time asked for"
 _NEARLY_EXACT: Final = frozenset({"second", "day", "days", "weeks", "months"})
 

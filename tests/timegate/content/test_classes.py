@@ -74,3 +74,97 @@ def test_classes_keep_their_goals(half: str) -> None:
 
 def test_the_decision_on_pairs_keeps_its_goal() -> None:
     assert decided("held-out", 12, 3, same_page).scores["same page"].f1 >= 0.95
+
+
+FRAME = "<body><h1><a href=/>Shop</a></h1><h2>5 May 2004</h2>"
+MODULE = "<body><h3>Who is online today</h3><p>We have 23 guests online"
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        # The heading of the page is the one that the title repeats, in whatever element.
+        (
+            (
+                f"<title>Shop: Page not found</title>{FRAME}<h3>Page not found</h3>"
+                "<p>Sorry, but you are looking for something that isn't here."
+            ),
+            "soft-404",
+        ),
+        (
+            (
+                f"<title>Invalid record</title>{MODULE}<table><tr><td>Invalid record</table>"
+                "<p>No record with the given identifier was found in the database."
+            ),
+            "soft-404",
+        ),
+        (
+            (
+                f"<title>Whoops</title>{FRAME}<h3>Whoops</h3>"
+                "<p>The link you clicked may be broken or the page may have been removed."
+            ),
+            "soft-404",
+        ),
+        # A notice above a page is not the page.
+        (
+            (
+                "<title>Stoneware teapot | Shop</title><h1>Stoneware teapot</h1>"
+                "<p>This product is no longer available.<p>Sold out"
+                f"<p>{'The teapot is thrown in one piece and fired twice on a wheel. ' * 5}"
+            ),
+            "",
+        ),
+        (
+            (
+                "<title>Introuvable</title><p>Le tableau reste introuvable<p>Volé en 1931, le "
+                "tableau du port reste introuvable, et la police a interrogé le "
+                "dernier gardien du musée."
+            ),
+            "",
+        ),
+        # What is only shown without scripts.
+        (
+            (
+                "<title>shop.example</title><script>location='/lander'</script>"
+                "<noscript>shop.example is parked. This domain may be for sale.</noscript>"
+            ),
+            "parked",
+        ),
+        # Checks for programs, in any language.
+        (
+            (
+                "<title>Vérification</title><h1>Vérifions que vous êtes humain</h1><p>Merci de "
+                "cocher la case afin de prouver que vous n'êtes pas un robot."
+                "<div class=h-captcha></div>"
+            ),
+            "login-wall",
+        ),
+        (
+            (
+                "<title>Robots verify parcels</title><h1>Robots verify parcels in Hamburg</h1>"
+                "<p>Since May, a robot reads the labels of parcels in the harbour of Hamburg."
+            ),
+            "",
+        ),
+        (
+            (
+                "<title>Contact</title><h1>Write to us</h1><p>We answer every letter, within a "
+                "week if we can, on paper or by mail."
+                "<form><input type=text name=name><input type=email>"
+                "<div class=g-recaptcha></div></form>"
+            ),
+            "",
+        ),
+        # Nothing but a question, without the frame of a consent manager.
+        (
+            (
+                "<title>Nastavení souhlasu</title><h1>Vstup na web</h1><p>Potřebujeme váš "
+                "souhlas s používáním cookies a reklamami."
+                "<button>Souhlasím a pokračovat</button>"
+            ),
+            "consent-wall",
+        ),
+    ],
+)
+def test_classes_by_the_structure_of_a_page(html: str, expected: str) -> None:
+    assert class_of(html) == expected

@@ -79,7 +79,35 @@ def test_the_nearest_page_before_the_time_is_preferred_to_older_ones() -> None:
     assert better_copy(parked, [copy("20010101000000", WORDS), AFTER], AT) is AFTER
 
 
+def test_an_error_page_between_two_copies_of_a_text_is_passed_over() -> None:
+    error = copy("20160520000000", OTHER, parked=PageClass.SOFT_404)
+    found = compared_copies(BEFORE, [error, AFTER], AT)
+    assert (found.value, found.basis, found.similarity) == ("similar-around", "text", 100)
+    assert (found.before, found.after) == (BEFORE.memento, AFTER.memento)
+    assert found.after_class is None
+
+
+def test_a_side_of_nothing_but_a_parked_domain_has_changed_and_is_named() -> None:
+    parked = copy("20160601000000", OTHER, parked=PageClass.PARKED)
+    found = compared_copies(BEFORE, [parked], AT)
+    assert (found.value, found.after_class, found.page_class) == ("changed", "parked", None)
+    inside = copy("20160515120000", WORDS)
+    found = compared_copies(inside, [parked], AT)
+    assert (found.value, found.before, found.after_class) == (
+        "changed",
+        inside.memento,
+        "parked",
+    )
+
+
 SAME = Digest("sha1", b"1" * 20)
+
+
+def test_the_same_octets_around_an_error_page_are_only_similar() -> None:
+    error = copy("20160520000000", OTHER, parked=PageClass.SOFT_404)
+    sides = [each._replace(digest=SAME) for each in (BEFORE, AFTER)]
+    found = compared_copies(sides[0], [error, sides[1]], AT)
+    assert (found.value, found.basis) == ("similar-around", "text")
 
 
 def read_copy(stamp: str, digest: Digest | None = SAME, text: str | None = WORDS) -> LookedCopy:

@@ -29,9 +29,25 @@ def test_two_pages_without_text_cannot_be_compared() -> None:
     assert is_same_page(PageText(), PageText()) is None
 
 
+FRAME = "the same words of a frame around both of these pages and their footer here "
+
+
 def test_another_language_is_another_page() -> None:
-    text = "the same words for both of these pages here"
-    assert is_same_page(page(text, "en"), page(text, "nl")) is False
+    one = page(FRAME + "a small house by the river", "en")
+    other = page(FRAME + "een klein huis aan de rivier", "nl")
+    assert similarity(one, other) == 68
+    assert is_same_page(one, other) is False
+
+
+def test_languages_that_are_taken_for_each_other_do_not_make_another_page() -> None:
+    one = page(FRAME + "uma casa pequena junto ao rio", "pt")
+    other = page(FRAME + "outra casa na beira do rio", "gl")
+    assert similarity(one, other) == 68
+    assert is_same_page(one, other) is True
+
+
+def test_nearly_the_same_words_are_of_one_language_whatever_was_detected() -> None:
+    assert is_same_page(page(FRAME, "en"), page(FRAME + "again", "nl")) is True
 
 
 def test_typography_and_capitals_do_not_count() -> None:

@@ -1,15 +1,19 @@
 """Looking at the content of copies, over fake archives."""
 
 from dataclasses import replace
+from datetime import timedelta
 from hashlib import sha1
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from archives.errors import Resting, Unreachable
 from archives.model import Memento
-from archives.moment import Moment
+from archives.moment import Moment, second_of
 from archives.source import Request
 from tests.fakes import Canned
 from tests.quality.frames import TUNED, framed, site
@@ -117,6 +121,34 @@ async def test_a_parked_domain_is_passed_over_for_the_page(tmp_path: Path) -> No
     assert comparison.instead is not None
     assert (comparison.instead.stamp, comparison.instead_of) == (BEFORE, "parked")
     assert comparison.page_class is None
+
+
+SOFT_404 = (
+    b"<title>Page not found</title><h1>Page not found</h1><p>The page you requested has been "
+    b"moved or deleted."
+)
+
+
+async def test_an_error_page_in_the_middle_of_a_history_is_passed_over(tmp_path: Path) -> None:
+    later = "20090301000000"
+    held = (html(BEFORE, text(1)), html(AFTER, SOFT_404), html(later, text(1, 2)))
+
+    comparison = found(await looked(tmp_path, PageArchive("one", held, has_index=True)))
+
+    assert (comparison.value, comparison.basis) == ("similar-around", "text")
+    assert comparison.after is not None
+    assert (comparison.after.stamp, comparison.after_class) == (later, None)
+
+
+async def test_a_domain_that_was_parked_later_is_named(tmp_path: Path) -> None:
+    held = (html(BEFORE, text(1)), html(AFTER, PARKED), html("20090301000000", PARKED))
+
+    resolution = await looked(tmp_path, PageArchive("one", held, has_index=True))
+
+    comparison = found(resolution)
+    assert (comparison.value, comparison.after_class) == ("changed", "parked")
+    assert resolution.memento is not None
+    assert resolution.memento.stamp == BEFORE
 
 
 async def test_the_page_of_another_archive_is_taken(tmp_path: Path) -> None:
@@ -372,3 +404,81 @@ async def test_a_quotation_and_a_difference_are_charged_as_well(tmp_path: Path) 
         refused = await core.texts.diff(second, first, limited(0)[1])
     assert isinstance(refused, UnreadCopy)
     assert "quota of this client is used up" in refused.why
+
+
+DAYS = st.lists(
+    st.tuples(
+        st.integers(-14, 14).filter(bool),
+        st.sampled_from("abc"),
+        st.sampled_from(["one", "two"]),
+        st.sampled_from([200, 200, 200, 404]),
+        st.booleans(),
+    ),
+    max_size=8,
+    unique_by=lambda drawn: drawn[::2][:2],
+)
+"""Captures: days from the requested time, content, archive, status, whether it has a digest."""
+
+
+@settings(max_examples=15, deadline=None)
+@given(DAYS, st.sampled_from(["", "content"]))
+async def test_no_resolution_says_same_around_where_the_sides_differ(
+    drawn: list[tuple[int, str, str, int, bool]], verify: str
+) -> None:
+    held: dict[str, list[Held]] = {"one": [], "two": []}
+    truth: dict[str, set[tuple[str, int]]] = {}
+    for days, content, name, status, has_digest in drawn:
+        stamp = f"{second_of(AT) + timedelta(days=days):%Y%m%d%H%M%S}"
+        one = html(stamp, text(ord(content)), status)
+        held[name].append(one if has_digest else replace(one, digest="-"))
+        truth.setdefault(stamp, set()).add((content, status))
+    archives = [PageArchive(name, tuple(of), has_index=True) for name, of in held.items()]
+    with TemporaryDirectory() as folder:
+        async with core_over(Path(folder), *archives) as core:
+            preferences = LOOKING if verify else Preferences()
+            query = query_for_url(PAGE, Moment(AT))
+            resolution = await core.resolver.resolve(query, preferences, UNLIMITED)
+
+    comparison = resolution.comparison
+    if comparison is None or comparison.value != "same-around":
+        return
+    assert comparison.before is not None
+    assert comparison.after is not None
+    sides = comparison.before.stamp, comparison.after.stamp
+    assert sides[0] < AT < sides[1]
+    contents = {each for stamp in sides for each in truth[stamp]}
+    assert len(contents) == 1
+    assert {status for _, status in contents} == {200}
+    # Nor is another capture between the two that differs.
+    assert not [stamp for stamp in truth if sides[0] < stamp < sides[1]]
+    assert resolution.memento is not None
+    assert resolution.memento.stamp in sides
+
+
+class HardArchive(PageArchive):
+    """Answers requests for bytes slowly, with a failure, or with too much, in turn."""
+
+    def answer(self, request: Request) -> Canned | Unreachable:
+        answer = super().answer(request)
+        if "id_/" not in request.url or not isinstance(answer, Canned):
+            return answer
+        number = sum("id_/" in line for line in self.journal)
+        if number % 3 == 1:
+            return Unreachable(self.name, request.url, "it is down")
+        if number % 3 == 2:
+            return Canned(answer.status, answer.headers, b"<p>much</p>" * 300_000)
+        return Canned(500)
+
+
+async def test_copies_that_fail_or_are_too_large_give_no_verdict(tmp_path: Path) -> None:
+    """No more than 8 requests are sent, and what could not be read is named."""
+    stamps = [f"200811{day:02}000000" for day in range(1, 28)]
+    held = tuple(html(stamp, text(1, day)) for day, stamp in enumerate(stamps, 1))
+    archives = [HardArchive(name, held, has_index=True) for name in ("one", "two", "three")]
+    comparison = found(await looked(tmp_path, *archives))
+    sent = [line for archive in archives for line in archive.journal if "id_/" in line]
+
+    assert 0 < len(sent) <= 8
+    assert comparison.value in ("not-looked", "alone")
+    assert comparison.page_class is None
+    assert comparison.failure

@@ -317,6 +317,8 @@ def test_an_archived_status_other_than_200_is_reported(
         ("http://a.example/", "http://a.example/?", "variant", "fuzzy"),
         ("http://a.example/x", "http://a.example/y", "redirected", None),
         ("http://a.example/x", "http://b.example/x", "redirected", None),
+        ("http://a.example/x", "http://.a.example/x", "redirected", None),
+        ("http://a.example/x", "http:/.a.example/x", "redirected", None),
         ("http://a.example/x", "http://a.example:8080/x", "redirected", None),
         ("http://a.example/x", "ftp://a.example/x", "redirected", None),
         ("http://a.example/x", "http://me@a.example/x", "variant", "userinfo"),
