@@ -314,6 +314,7 @@ def _configured(folder: Path, archive: str) -> Path:
 
 # Reading answers -----------------------------------------------------------------------------
 
+_AS_REQUESTED: Final = "As requested"
 _LENGTHS: Final = {"year": 4, "month": 7, "day": 10, "hour": 13, "minute": 16}
 
 
@@ -393,7 +394,8 @@ def _by_arguments(config: Path, words: list[str], depth: int) -> list[Read]:
     answer = json.loads(lines[-1])
     if "original" in answer:
         said = " ".join(answer.get("read", {}).get("said", ()))
-        return [reported(answer, ticked=answer["code"] == 0, said=said)]
+        ticked = answer["code"] == 0 or answer["headline"] == _AS_REQUESTED
+        return [reported(answer, ticked=ticked, said=said)]
     if "references" in answer and not depth:
         shown = CliRunner().invoke(timegate, ["resolve", *arguments])
         found: list[Read] = []
@@ -431,7 +433,8 @@ def in_batch(config: Path, folder: Path, text: str) -> list[Read]:
 
 def _of_result(result: Mapping[str, Any]) -> Iterator[Read]:
     if result["report"] is not None:
-        yield reported(result["report"], ticked=result["code"] == 0, said=result["why"])
+        ticked = result["code"] == 0 or result["report"]["headline"] == _AS_REQUESTED
+        yield reported(result["report"], ticked=ticked, said=result["why"])
     elif "list of captures" in result["why"]:
         link = result["input"].partition("/*/")[2] or result["input"]
         yield Read(link, None, ticked=False)

@@ -110,7 +110,8 @@ def _wayback(token: str) -> Stamp | None:
     # A stray hyphen after the digits occurs at the Internet Archive.
     tail = token[end:].removeprefix("-")
     text = token[:end] or None
-    if tail == "*" and text:
+    # The calendar of the Internet Archive may be limited: 20200101-20201231*.
+    if text and tail.endswith("*") and _DIGITS.issuperset(tail[:-1]):
         return Stamp(text, token[:end], kind="calendar")
     if _is_modifier(tail):
         return Stamp(text, token[:end], tail, kind=None if text else "timegate")

@@ -45,6 +45,8 @@ class Statistics:
         self._drift = [0] * (2 * _SIDE + 1)
         self.undated = 0
         """Number of copies without a distance: no time was asked for, or the copy has none."""
+        self.doubtful = 0
+        """Number of copies for a text that leaves a doubt about the date."""
 
     @property
     def total(self) -> int:
@@ -67,6 +69,7 @@ class Statistics:
         memento = result.memento
         if memento is None:
             return
+        self.doubtful += result.item.doubt
         archive = str(memento["archive"])
         if archive in self.archives or len(self.archives) < _MOST_ARCHIVES:
             self.archives[archive] += 1

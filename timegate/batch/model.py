@@ -12,18 +12,20 @@ from archives.registry import Registry
 from archives.replay_links import read_link
 from timegate.content.fragments import read_quote
 from timegate.identifiers import parse
-from timegate.references.model import BadInput as BadInput  # noqa: PLC0414 -- part of it
-from timegate.references.model import Item as Item  # noqa: PLC0414 -- part of it
+from timegate.references import BadInput as BadInput  # noqa: PLC0414 -- part of it
+from timegate.references import Item as Item  # noqa: PLC0414 -- part of it
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
 from timegate.resolution.query import NotNegotiable, query_for
 from timegate.verdict import Verdict, satisfies
-from timegate.verdict.words import archived_status, grade, is_beyond_doubt
+from timegate.verdict.words import DOUBTED, archived_status, grade, is_beyond_doubt
 
 Json = dict[str, object]
 Code = Literal[0, 1, 2, 3, 4]
 """As exit codes: 0 as asked, 1 less than asked, 2 refused, 3 absent, 4 unknown."""
 
 
+Requirement = Literal["content", "quote"]
+"""What the copy of a rewritten link must have."""
 ReadTime = Callable[[str], Moment | None]
 
 
@@ -207,6 +209,8 @@ def result_of(
         # Another date may be meant: no copy is certainly as asked.
         code = 1
     details = report(resolution, judged)
+    if item.doubt and resolution.memento:
+        details |= {"headline": DOUBTED}
     outcome = _outcome(resolution, judged) if resolution.memento else _NOTHING[code]
     why = str(details["words"])
     if resolution.memento is None and resolution.failed:

@@ -9,12 +9,13 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import BinaryIO, Final, Literal, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
 from archives.moment import Moment
 from timegate.batch.journal import Journal
-from timegate.batch.model import ItemResult
-from timegate.references.model import Notation, ReferencePlace, TextSpan
+from timegate.batch.model import ItemResult, Requirement
+from timegate.references import TextSpan
+from timegate.references.model import Notation, ReferencePlace
 from timegate.text import MONTH_NAMES, counted, escaped
 
 COLUMNS: Final = (
@@ -30,10 +31,6 @@ COLUMNS: Final = (
     "comparison",
     "quote",
 )
-
-
-Requirement = Literal["content", "quote"]
-"""What the copy of a rewritten link must have."""
 
 
 class OutputFormat(NamedTuple):

@@ -12,9 +12,9 @@ from archives.moment import Moment
 from archives.regex_compat import compiled
 from archives.registry import Registry
 from timegate.identifiers import parse
+from timegate.references import BadInput, InputFormat, Item
 from timegate.references.formats import (
     REWRITTEN,
-    InputFormat,
     extract,
     format_of,
     format_of_name,
@@ -25,7 +25,7 @@ from timegate.references.formats import (
 )
 from timegate.references.lines import Columns, read_json, read_jsonl, read_plain, read_table
 from timegate.references.links import is_identifier
-from timegate.references.model import BadInput, Item, ReferencePlace, place_of, readable_date
+from timegate.references.model import ReferencePlace, place_of, readable_date
 from timegate.references.office import read_office
 from timegate.references.places import is_other_page
 from timegate.text.times import read_time

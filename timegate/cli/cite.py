@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shlex
 import sys
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -67,7 +68,7 @@ def cite_command(  # noqa: PLR0913 -- one parameter for each option
     """
     titles.check(form, links)
     today = datetime.now(UTC).date() if titles.fetch_title else None
-    writing = Writing(form, as_json=as_json, url_status=titles.url_status, viewed=today)
+    writing = Writing(form, as_json, titles.url_status, today, demo)
     if not (titles.fetch_title or config or archives or demo):
         registry = load_known()
         cited = [cite_link(link, registry, writing, titles.title) for link in inputs(links)]
@@ -88,6 +89,8 @@ class Writing(NamedTuple):
     url_status: UrlStatus = "bot: unknown"
     viewed: date | None = None
     """The day of viewing; None if no copy was requested."""
+    demo: bool = False
+    """Whether the archives of the demo are meant."""
 
 
 def cite_link(link: str, registry: Registry, writing: Writing, title: str | None) -> bool:
@@ -101,7 +104,7 @@ def cite_link(link: str, registry: Registry, writing: Writing, title: str | None
         )
         text = _written(link, copy, writing)
     except Malformed as complaint:
-        _print_error(link, complaint, as_json=writing.as_json)
+        _print_error(link, complaint, writing)
         return False
     echo_text(text)
     return True
@@ -121,12 +124,16 @@ def _written(link: str, copy: Copy, writing: Writing) -> str:
     return json.dumps(report if form is None else {**report, "reference": text})
 
 
-def _print_error(link: str, complaint: Malformed, *, as_json: bool) -> None:
-    if as_json:
+def _print_error(link: str, complaint: Malformed, writing: Writing) -> None:
+    if writing.as_json:
         report = {"input": link, "pwid": None, "duri": None, "error": complaint.why}
         echo(json.dumps(report))
-    else:
-        echo(f"{link}: {complaint.why}", err=True)
+        return
+    echo(f"{link}: {complaint.why}", err=True)
+    if complaint.code != "not-citable":
+        demo = " --demo" if writing.demo else ""
+        command = f"timegate resolve{demo} --format {writing.form or 'pwid'}"
+        echo(f"  To find a copy and cite it: {command} {shlex.quote(link)}", err=True)
 
 
 def _names(copy: Copy) -> Citation:

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from archives.moment import Moment
 from archives.registry import Registry
@@ -12,10 +12,12 @@ from timegate.citations import NO_DESCRIPTION, PageDescription
 from timegate.citations.pasted import described_by
 from timegate.identifiers import parse
 from timegate.identifiers.model import ParsedIdentifier
-from timegate.references import FoundReference
 from timegate.references.pasted import read_pasted
 from timegate.resolution.query import NotNegotiable
 from timegate.text import counted
+
+if TYPE_CHECKING:
+    from timegate.references.model import FoundReference
 
 _MOST_LISTED: Final = 100
 """References that are listed; a batch reads all of them."""
@@ -40,13 +42,15 @@ class Given:
     @property
     def members(self) -> Mapping[str, object]:
         """The members of the JSON output about a text; none for an identifier."""
-        return {"read": {"reference": self.title, "said": self.said}} if self.said else {}
+        if not self.said:
+            return {}
+        return {"read": {"reference": self.title, "said": self.said, "doubt": self.doubt}}
 
 
 class SeveralFound(ValueError):
     """A text with more than one reference."""
 
-    def __init__(self, found: Sequence[FoundReference], options: str = "") -> None:
+    def __init__(self, found: "Sequence[FoundReference]", options: str = "") -> None:
         """*options* are those of the command, with a blank before each."""
         super().__init__(f"{counted(len(found), 'reference')} in it: choose one")
         self._found = found
@@ -72,7 +76,9 @@ class SeveralFound(ValueError):
         )
 
 
-def line_to_type(found: FoundReference, at: Moment | None = None, *, options: str = "") -> str:
+def line_to_type(
+    found: "FoundReference", at: Moment | None = None, *, options: str = ""
+) -> str:
     """Return the command that resolves *found*, or lists its captures."""
     quoted = shlex.quote(found.identifier)
     if found.kind == "captures":
@@ -104,7 +110,8 @@ def read_given(
         raise NotNegotiable("not-negotiable", _what_to_do(found, options))
     reading = parse(found.identifier, registry)
     if at is not None:
-        return Given(found.identifier, reading, at, found.notes, described=described_by(found))
+        described = described_by(found)
+        return Given(found.identifier, reading, at, found.notes, found.incomplete, described)
     others = (
         f"With another date: {line_to_type(found, moment, options=options)}"
         for moment in found.dates.choices
@@ -114,7 +121,7 @@ def read_given(
     return Given(found.identifier, reading, found.at, said, found.dates.doubt, described)
 
 
-def _what_to_do(found: FoundReference, options: str) -> str:
+def _what_to_do(found: "FoundReference", options: str) -> str:
     if found.kind == "captures":
         return f"{found.trouble.partition(':')[0]}: {line_to_type(found, options=options)}"
     at = "DATE" if found.dates.at is None else str(found.dates.at)

@@ -60,9 +60,22 @@ def not_held(scheme: str) -> str:
     return why
 
 
+_FILE_NAME: Final = re.compile(
+    r"[^./:?#]++\.(?:jsx?|tsx|json|css|s?html?|php|aspx?|jsp|txt|csv|xml|ya?ml|toml|pdf|docx?"
+    r"|xlsx?|pptx?|rtf|odt|exe|dll|jar|rb|cpp|png|jpe?g|gif|svg|webp|mp[34]|avi|gz|tar|bak|d|e|g)\.?+"
+    r"|(?:readme|changelog|license|contributing|notes|todo)\.md|(?:setup|main|manage|test)\.py"
+    r"|(?:install|run|build|test)\.sh",
+    re.IGNORECASE,
+)
+"""A name of a file, or an abbreviation, that looks like a host; Node.js is one as well."""
+
+
 def _with_scheme(text: str, diagnosis: Diagnosis) -> str:
     if not begins_with_host(text):
         why = "not an identifier: expected a PWID, duri, tdb, PDI, archive link or URL"
+        raise Malformed("item-not-absolute", why, 0)
+    if _FILE_NAME.fullmatch(text.partition("/")[0]):
+        why = "it may be the name of a file: write http:// before it if it is a host"
         raise Malformed("item-not-absolute", why, 0)
     diagnosis.repair("scheme-assumed", "no scheme: http:// is assumed", 0)
     return read_uri("http://" + text, diagnosis, -len("http://"))

@@ -4,16 +4,14 @@ A text may have several references, a reference several dates, and an id of an a
 contain the URL of its page.
 """
 
-from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlencode
 
 from archives.registry import Registry
-from timegate.references import FoundReference
-from timegate.responses.answer_view import AnswerView, spoken
-from timegate.verdict.words import Tone
+from timegate.responses.answer_view import spoken
 
-_DOUBTED = "Found, but another date may be meant"
+if TYPE_CHECKING:
+    from timegate.references.model import FoundReference
 
 
 class Choice(NamedTuple):
@@ -32,7 +30,7 @@ class SeveralReferences(Exception):
 
     title = "Several references found"
 
-    def __init__(self, found: tuple[FoundReference, ...]) -> None:
+    def __init__(self, found: "tuple[FoundReference, ...]") -> None:
         super().__init__(self.title)
         self.choices = tuple(map(_choice, found))
         self.lines = "\n".join(each.dated for each in found if each.kind == "reference")
@@ -43,7 +41,7 @@ class SeveralReferences(Exception):
 class Unresolvable(Exception):
     """A reference for which something is missing: the URL of the page, or a capture."""
 
-    def __init__(self, found: FoundReference) -> None:
+    def __init__(self, found: "FoundReference") -> None:
         super().__init__(found.trouble)
         self.kind = found.kind
         self.link = found.identifier
@@ -61,7 +59,7 @@ class Unresolvable(Exception):
         return "" if self.at is None else spoken(self.at)
 
 
-def _choice(found: FoundReference) -> Choice:
+def _choice(found: "FoundReference") -> Choice:
     if found.kind == "captures":
         path = f"/timemap/html/{quote(found.identifier, safe='')}"
         return Choice(found.identifier, _search(found.identifier), found.said, path)
@@ -76,20 +74,12 @@ def _search(reference: str, at: str = "") -> str:
     return urlencode({"q": reference} | ({"at": at} if at else {}))
 
 
-def date_choices(found: FoundReference) -> tuple[Choice, ...]:
+def date_choices(found: "FoundReference") -> tuple[Choice, ...]:
     """Return a search for each date that may be meant and is not used."""
     return tuple(
         Choice(spoken(moment), _search(found.identifier, str(moment)))
         for moment in found.dates.choices
     )
-
-
-def doubted(view: AnswerView, *, doubt: bool) -> AnswerView:
-    """Return *view*; if there is a *doubt* about the date, it is not "as requested"."""
-    if not doubt or view.copy is None:
-        return view
-    tone: Tone = "fair" if view.tone == "good" else view.tone
-    return replace(view, tone=tone, headline=_DOUBTED)
 
 
 def archive_name(link: str, registry: Registry) -> str:

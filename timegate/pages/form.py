@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from archives.diagnostics import Diagnostic, Malformed
@@ -13,14 +13,15 @@ from timegate.citations.pasted import described_by
 from timegate.identifiers import parse
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.pages.choices import Choice, SeveralReferences, Unresolvable, date_choices
-from timegate.references import FoundReference
-from timegate.references.dates import ChosenDate
 from timegate.references.pasted import NoReference, read_pasted
 from timegate.resolution.model import Query
 from timegate.resolution.query import NotNegotiable, query_for, query_for_url
 from timegate.responses.problems import status_of_refusal
 from timegate.text import masked
 from timegate.text.times import read_time
+
+if TYPE_CHECKING:
+    from timegate.references.model import FoundReference
 
 _MOST_FIELDS: Final = 10
 _LONGEST_DATE: Final = 64
@@ -88,7 +89,7 @@ class FormQuery:
     query: Query
     diagnostics: tuple[Diagnostic, ...] = ()
     remarks: tuple[str, ...] = ()
-    found: FoundReference | None = None
+    found: "FoundReference | None" = None
     """The reference in a longer text; None if the text is the reference."""
 
     @property
@@ -114,7 +115,7 @@ def read_form(form: FormFields, registry: Registry, now: datetime) -> FormQuery:
     remarks = []
     if found is not None:
         # A date in the field was given on purpose: no other is searched for.
-        found = found._replace(dates=ChosenDate()) if at is not None else found
+        found = found.undated if at is not None else found
         remarks = [f"Reference found in your text: {found.identifier}", *found.said]
     document = reading.identifier.document
     if document is not None:
@@ -126,7 +127,7 @@ def read_form(form: FormFields, registry: Registry, now: datetime) -> FormQuery:
     at = at or (found and found.at)
     try:
         query = query_for(reading, registry)
-        if at is not None and not reading.kind.states_time:
+        if at is not None and (not reading.kind.states_time or query.at is None):
             query = query_for_url(query.original, at, reading.diagnostics)
         elif at is not None:
             remarks.append(
@@ -142,7 +143,7 @@ def read_form(form: FormFields, registry: Registry, now: datetime) -> FormQuery:
 
 def _read(
     text: str, registry: Registry, now: datetime
-) -> tuple[ParsedIdentifier, FoundReference | None]:
+) -> "tuple[ParsedIdentifier, FoundReference | None]":
     """Return the reference in *text*, and how it was found if there is more text."""
     try:
         pasted = read_pasted(text, registry, now)

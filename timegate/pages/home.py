@@ -18,7 +18,7 @@ from archives.model import ArchiveEntry
 from archives.moment import Moment
 from archives.registry import Registry
 from timegate.event_loop import SlowWork, end
-from timegate.pages.choices import SeveralReferences, Unresolvable, archive_name, doubted
+from timegate.pages.choices import SeveralReferences, Unresolvable, archive_name
 from timegate.pages.form import FormFields, FormQuery, FormRejection, read_form
 from timegate.pages.kept_answers import KeptAnswers
 from timegate.pages.rendering import AT_ONCE, HEADERS, Pages, wants_page
@@ -351,7 +351,10 @@ class Home:
         if resolution.memento is None and not view.live:
             lacking = failure_in(json.loads(response.body))
             view = view.without_copy(lacking.title, lacking.detail, lacking.next_step)
-        view = doubted(view, doubt=query.doubt)
+        view = view.doubted(doubt=query.doubt)
+        if query.doubt and view.copy is not None:
+            document = json.loads(response.body) | {"headline": view.headline}
+            response = replace(response, body=json.dumps(document).encode())
         token = self._kept.keep(response, context.hidden)
         return _Answer(response.status, {"answer": view, "token": token})
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
+from timegate.references import TextSpan
 from timegate.references.dates import FoundDate, field_date, noted_dates, unread_date
-from timegate.references.model import ReferencePlace, TextSpan, cited
+from timegate.references.model import ReferencePlace, cited
 from timegate.references.quotations import only_quotation
 from timegate.references.wikitext import IsArchiveLink
 

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from archives.regex_compat import compiled
+from timegate.references import TextSpan
 from timegate.references.dates import DateBasis, basis_of_name
-from timegate.references.model import TextSpan
 from timegate.text.written_dates import DATE_WORDS, WEEKDAYS, WrittenDate, whole_date
 
 _NEAR: Final = 90
@@ -49,7 +49,7 @@ def basis_of_column(
 
 
 _DOTTED: Final = compiled(r"[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{2}")
-_SLASHED: Final = compiled(r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}")
+_SLASHED: Final = compiled(r"[0-9]{1,2}([/-])[0-9]{1,2}\1[0-9]{4}")
 _OF_ENGLISH: Final = frozenset(DATE_WORDS["before"]["accessed"]["en"])
 _DAY_FIRST: Final = compiled(
     "|".join(
@@ -102,7 +102,7 @@ _WEEKDAY_BEFORE: Final = compiled(
     re.IGNORECASE,
 )
 _ASKED: Final = compiled(
-    r"\s?(?:\?\s?[)\]]|\(\?\)|\[\?\]|\[sic\])|,?\s(?:or|oder|ou|o|eller)\s(?:(?:19|20)?[0-9]{1,2}\b|(?:19|20)[0-9]{2}\b)",
+    r"\s?(?:\?\s?[)\]]|\(\?\)|\[\?\]|\[sic\])|-(?:t[őó]l|ig)\b|,?\s(?:or|oder|ou|o|eller)\s(?:(?:19|20)?[0-9]{1,2}\b|(?:19|20)[0-9]{2}\b)",
     re.IGNORECASE,
 )
 """After a date: a question mark, or another year."""
@@ -128,6 +128,26 @@ def says_dead(text: str, span: TextSpan, date: WrittenDate) -> bool:
     return _DEAD.search(clause) is not None
 
 
+_VISITED: Final = compiled(
+    r",?\s(?:I|we)\s(?:last\s|again\s|then\s|also\s|personally\s)?"
+    r"(?:visited|accessed|viewed|retrieved|downloaded|printed|captured|checked|looked\sat|opened|read)\s"
+    r"(?:the|this|their|its|your)\s(?:[\w'\u2019-]{1,20}\s){0,2}?"
+    r"(?:web\s?sites?|web\s?pages?|sites?|pages?|home\s?pages?|url|link)\b[^.\n]{0,60}$",
+    re.IGNORECASE,
+)
+"""Between a date and the link after it: "On July 9, 2012 I visited the website at"."""
+_LONGEST_VISIT: Final = 140
+
+
+def basis_of_sentence(text: str, link: int, date: WrittenDate) -> DateBasis | None:
+    """Return what a whole line, or the words up to the *link* after it, say of *date*."""
+    if _OF_ENTRY.search(text, max(0, date.start - _LONGEST_NAME), date.start):
+        near = text[max(0, date.start - _LONGEST_LINE) : date.end + _LONGEST_LINE]
+        return "event" if _ADDED.search(near) else None
+    is_near = 0 < link - date.end <= _LONGEST_VISIT
+    return "accessed" if is_near and _VISITED.match(text, date.end, link) else None
+
+
 def is_questioned(text: str, date: WrittenDate) -> bool:
     """Whether the text itself doubts *date*: by a question mark, or by another weekday."""
     if _ASKED.match(text, date.end):
@@ -142,6 +162,11 @@ def is_questioned(text: str, date: WrittenDate) -> bool:
 
 _TAG: Final = compiled(r"(?:^|\n)%(?P<tag>[\[D8])[ \t]{1,4}$")
 """The names of fields in EndNote's format: date of access, year, date."""
+_OF_ENTRY: Final = compiled(r"(?:^|\n)(?:Date Added|Modified)(?:\t|:?[ ]{1,4})$")
+_ADDED: Final = compiled(r"(?:^|\n)Date Added[\t :]")
+"""In a report of a reference manager: when the entry was made and changed."""
+_TWEET: Final = compiled(r"\(@\w{1,20}\)\s{1,2}$")
+"""In an embedded tweet, before the date: the name of its author."""
 _TITLE: Final = compiled(
     r"[\"\u201c\u201e\u00ab][^\"\u201c\u201d\n]{3,300}[.,?!]?[\"\u201d\u201c\u00bb]"
 )
@@ -160,6 +185,8 @@ def basis_of_style(text: str, span: TextSpan, date: WrittenDate) -> DateBasis | 
     """Return what the date is in notations that have no word for it beside it."""
     if tag := _TAG.search(text, max(0, date.start - 8), date.start):
         return "accessed" if tag["tag"] == "[" else "published"
+    if _TWEET.search(text, max(0, date.start - _LONGEST_NAME), date.start):
+        return "published"
     if date.end > span.start:
         return None
     gap = text[date.end : span.start]

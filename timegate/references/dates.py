@@ -12,19 +12,27 @@ from typing import Final, Literal, NamedTuple
 
 from archives.moment import Moment
 from archives.regex_compat import compiled
-from timegate.text.written_dates import DATE_WORDS, MONTHS, WrittenDate, find_dates, whole_date
+from timegate.text.written_dates import (
+    DATE_WORDS,
+    MONTHS,
+    WrittenDate,
+    common_moment,
+    find_dates,
+    whole_date,
+)
 
 DateBasis = Literal[
-    "own", "archived", "accessed", "beside", "default", "published", "unmarked", "dead"
+    "own", "archived", "accessed", "beside", "default", "published", "unmarked", "dead", "event"
 ]
 """What a date is the date of, the best first.
 
 ``own``: the reference itself states it; ``beside``: there is nothing but the reference and the
 date; ``default``: given for all references; ``unmarked``: the text does not say; ``dead``: the
-link was found dead.
+link was found dead; ``event``: something else happened then.
 """
 _BASES: Final[Sequence[DateBasis]] = (
-    *("own", "archived", "accessed", "beside", "default", "published", "unmarked", "dead"),
+    *("own", "archived", "accessed", "beside", "default"),
+    *("published", "unmarked", "dead", "event"),
 )
 _CERTAIN: Final = frozenset(_BASES[:5])
 _SEEN: Final = frozenset(("archived", "accessed", "beside"))
@@ -40,6 +48,7 @@ BASIS_WORDS: Final[dict[DateBasis, str]] = {
     "published": "the date of publication",
     "unmarked": "the text does not say what it is the date of",
     "dead": "the date at which the link was found dead",
+    "event": "the date of something other than the page",
 }
 
 
@@ -112,7 +121,8 @@ class ChosenDate(NamedTuple):
         if self.used.moment is None and self.used.readings == (self.at,):
             return f"Date used: {self.used.text}, which is not certain"
         if self.used.moment is None:
-            return f"Only the year {self.at} is used of the date {self.used.words}"
+            part = "year" if len(self.at.digits) == len("2010") else "month"
+            return f"Only the {part} {self.at} is used of the date {self.used.words}"
         if self.used.basis == "unmarked":
             return f"Date used: {self.used.text}, but {BASIS_WORDS['unmarked']}"
         return f"Date used: {self.used.text}, {BASIS_WORDS[self.used.basis]}"
@@ -141,15 +151,16 @@ def choose(dates: Iterable[FoundDate], own: Moment | None = None) -> ChosenDate:
 def _of_group(group: Sequence[FoundDate], rest: Sequence[FoundDate]) -> ChosenDate:
     used = _finest(group)
     others = (*(date for date in group if date is not used), *rest)
-    if used is None or (used.basis == "unmarked" and _is_bare_year(used)):
+    is_event = used is not None and used.basis == "event"
+    if used is None or is_event or (used.basis == "unmarked" and _is_bare_year(used)):
         return ChosenDate(None, None, (*group, *rest), doubt=True)
     if used.moment is None and len(used.readings) == 1:
         return ChosenDate(used.readings[0], used, others, doubt=True)
     if used.moment is None:
-        years = {reading.digits[:4] for reading in used.readings}
-        if len(years) != 1:
+        common = common_moment(used.readings)
+        if common is None:
             return ChosenDate(None, None, (*group, *rest), doubt=True)
-        return ChosenDate(Moment(years.pop()), used, others, doubt=True)
+        return ChosenDate(common, used, others, doubt=True)
     if used.basis in ("published", "dead"):
         # It does not say when the page was seen.
         is_plain = used.basis == "published" and not any(
@@ -280,7 +291,7 @@ def _alternatives(words: Iterable[str]) -> str:
 
 _BASIS_OF: Final[dict[str, DateBasis]] = {
     word: basis
-    for basis in ("published", "archived", "accessed")
+    for basis in ("event", "published", "archived", "accessed")
     for words in DATE_WORDS["before"][basis].values()
     for word in words
 }
@@ -444,17 +455,39 @@ def mark_before(
     found = _last_mark(text)
     if found is None:
         return None
-    phrase, end = found
+    phrase, start, end = found
     is_weak = phrase in _WEAK
     if len(text) - end > _LONGEST_GAP or not _connects(text[end:], weak=is_weak):
         return None
-    if (is_weak and (year or far)) or ((year or is_weak) and _goes_on(after)):
+    is_of_other = (year or is_weak) and _goes_on(after)
+    if (is_weak and (year or far)) or is_of_other or _is_by_others(phrase, after):
         return None
     basis = _BASIS_OF[phrase]
-    if basis == "published" or _EASTERN.search(phrase):
+    if basis in ("published", "event") or _EASTERN.search(phrase):
         return basis
-    before = f"{'0' if cut else ''}{text[: end - len(phrase)]}"
-    return basis if _is_led(before, weak=is_weak) else None
+    before = f"{'0' if cut else ''}{text[:start]}"
+    is_clause = phrase in _OF_PAGES and _CLAUSE.search(before[-_LONGEST_GAP:])
+    return basis if is_clause or _is_led(before, weak=is_weak) else None
+
+
+_OF_PAGES: Final = frozenset(DATE_WORDS["clause"]["of_pages"])
+"""Words of access that are said of pages, and not of places or people."""
+_CLAUSE: Final = compiled(
+    r"\b(?:when|which|that|as|since|after|before)\s(?:i|we)\s(?:last\s|first\s|then\s)?$",
+    re.IGNORECASE,
+)
+
+
+_BY_OTHERS: Final = compiled(
+    r"\sby\s(?!(?:the\s|an?\s)?(?:author|me|us|writer|editor|wayback|internet)\w?\b)"
+    r"[a-z]{2,20}\b",
+    re.IGNORECASE,
+)
+"""After a date: somebody else saw, and perhaps something else."""
+
+
+def _is_by_others(phrase: str, after: str) -> bool:
+    return _BASIS_OF[phrase] == "accessed" and _BY_OTHERS.match(after) is not None
 
 
 def _goes_on(after: str) -> bool:
@@ -463,23 +496,26 @@ def _goes_on(after: str) -> bool:
     return word is not None and word[1] not in _BETWEEN
 
 
-def _last_mark(text: str) -> tuple[str, int] | None:
-    """Return the last phrase of *text* that says something of a date, and its end."""
+def _last_mark(text: str) -> tuple[str, int, int] | None:
+    """Return the last phrase of *text* that says something of a date, and where it is."""
     if not text.isascii() and (east := [*_EASTERN_MARK.finditer(text)]):
-        return east[-1][0], east[-1].end()
+        return east[-1][0], *east[-1].span()
     words = [*_WORDS.finditer(text)]
-    found: tuple[str, int] | None = None
+    found: tuple[str, int, int] | None = None
     for first in range(len(words) - 1, -1, -1):
         for last in range(min(first + _LONGEST_PHRASE, len(words)) - 1, first - 1, -1):
             phrase = " ".join(word[0] for word in words[first : last + 1]).lower()
             if phrase not in _BASIS_OF:
                 continue
-            if found is None or (words[last].end() >= found[1] and len(phrase) > len(found[0])):
+            if found is None or (words[last].end() >= found[2] and len(phrase) > len(found[0])):
                 # A longer phrase that contains it says more: "date of access".
-                found = phrase, words[last].end()
-        if found is not None and found[1] - words[first].start() > _LONGEST_GAP:
+                found = phrase, words[first].start(), words[last].end()
+        if found is not None and found[2] - words[first].start() > _LONGEST_GAP:
             break
     return found
+
+
+_ARTICLES: Final = frozenset(("the", "a", "an", "la", "una", "une", "le", "el", "il", "die"))
 
 
 def _is_led(text: str, *, weak: bool) -> bool:
@@ -493,6 +529,9 @@ def _is_led(text: str, *, weak: bool) -> bool:
         return _AGAIN.search(text) is not None
     allowed = _BETWEEN if weak else _LEADS
     tokens = _TOKENS.findall(text[-_LONGEST_LEAD:])
+    if weak and tokens and tokens[-1].lower() in _ARTICLES:
+        # "La consulta del 5 de mayo" is an event.
+        return False
     while tokens and tokens[-1].isalpha():
         if tokens.pop().lower() not in allowed:
             return False
@@ -513,13 +552,28 @@ def _connects(gap: str, *, weak: bool) -> bool:
     return all(word in _BETWEEN or word in _WEEKDAYS for word in words)
 
 
+_VISITS: Final = compiled(r"访问|訪問|造訪|방문")
+"""Words for a visit of a page, and of a place."""
+_OBJECT: Final = compiled(r"[\u4e00-\u4e85\u4e87-\u9fff\uac00-\ud7a3]")
+_SUBJECT: Final = compiled(
+    r"[\u4e00-\u4e8d\u4e8f-\u65bb\u65bd-\u9fff\uac00-\ud7a3]\s?$(?<!在)(?<!最后)(?<!最後)"
+)
+
+
+def _is_visit(word: str, after: str, before: str) -> bool:
+    """Whether a place may have been visited: somebody is named before, or a place after."""
+    if _VISITS.search(word) is None:
+        return False
+    return _OBJECT.match(after) is not None or _SUBJECT.search(before) is not None
+
+
 def mark_after(text: str, before: str = "") -> DateBasis | None:
     """Return what the first words of *text* say of a date before it; None if nothing.
 
     *before*: the words before the date.
     """
     match = _MARK_AFTER.match(text)
-    if match is None:
+    if match is None or _is_visit(match[0], text[match.end() :], before):
         return None
     if not _EASTERN.search(match[0]) and not _is_led(before, weak=False):
         return None

@@ -8,12 +8,13 @@ from datetime import datetime
 from io import BytesIO
 from itertools import pairwise, zip_longest
 from pathlib import PurePath
-from typing import Final, Literal, TypeVar
+from typing import Final, TypeVar
 
 from archives.diagnostics import Malformed
 from archives.regex_compat import compiled
 from archives.registry import Registry
 from timegate.identifiers import parse
+from timegate.references import BadInput, InputFormat, TextSpan
 from timegate.references.bibtex import read_bibtex
 from timegate.references.broken_lines import has_broken_pwid
 from timegate.references.dates import (
@@ -29,11 +30,9 @@ from timegate.references.invisible import VisibleText
 from timegate.references.lines import REFERENCE_HEADINGS, Columns, read_json, read_table
 from timegate.references.links import TextLink, find_links, is_identifier
 from timegate.references.model import (
-    BadInput,
     FoundReference,
     Notation,
     ReferencePlace,
-    TextSpan,
     cited,
     masked,
     place_of,
@@ -44,24 +43,6 @@ from timegate.references.ris import read_ris
 from timegate.references.wikitext import dead_tags, read_wikitext, template_spans
 from timegate.references.xml_lists import attribute_links, is_xml, without_tags
 from timegate.text.written_dates import whole_date
-
-InputFormat = Literal[
-    "lines",
-    "csv",
-    "json",
-    "jsonl",
-    "bibtex",
-    "wikitext",
-    "html",
-    "xml",
-    "ris",
-    "markdown",
-    "rst",
-    "latex",
-    "text",
-    "docx",
-    "pdf",
-]
 
 _SUFFIXES: Final[dict[str, InputFormat]] = {
     ".csv": "csv",
@@ -101,8 +82,8 @@ _UNSUPPORTED: Final = (
 )
 _QUOTED: Final = compiled(r"\"(?:urn:(?:pwid|duri):|pwid:|duri:)", re.IGNORECASE)
 """An identifier in quotation marks, which may be broken into lines."""
-_SETTINGS: Final = compiled(r"\[[A-Za-z]{1,40}\]\r?\n\w{1,40}=")
-"""A shortcut to a page, as browsers save it."""
+_SETTINGS: Final = compiled(r"\[[A-Za-z]{1,40}\]\r?\n\w{1,40}=|BEGIN:V[A-Z]{3,12}\r?\n")
+"""A shortcut to a page, as browsers save it; a calendar, or a card of an address."""
 _QUOTED_CELL: Final = compiled(r"\"(?:[^\"]|\"\")*+\"\s{0,2}(?:[,;\t]|$)")
 _RIS: Final = compiled(r"^TY  ?- ", re.MULTILINE)
 _BEGINS_WITH_REFERENCE: Final = compiled(
@@ -530,7 +511,20 @@ def _of_html(text: str, registry: Registry) -> Iterator[FoundReference]:
         *(read_citation(each.references, each.span, each.dates, registry) for each in robust),
         *dated(shown, links, registry, only_marked=whole),
     ]
-    yield from sorted(found, key=lambda each: each.span)
+    for each in sorted(found, key=lambda each: each.span):
+        # A date as the words of a link is that of what it leads to.
+        is_title = each.dates.used is not None and _is_words(text, each.span, each.dates.used)
+        doubt = each.dates.doubt or is_title
+        yield each._replace(dates=each.dates._replace(doubt=doubt)) if is_title else each
+
+
+_TO_WORDS: Final = compiled(r"[\"']?[^<>]{0,400}>\s{0,8}")
+
+
+def _is_words(text: str, link: TextSpan, date: FoundDate) -> bool:
+    """Whether *date* is the words of the *link* of an anchor."""
+    before = _TO_WORDS.match(text, link.end)
+    return before is not None and text.startswith(f"{date.text}</a", before.end())
 
 
 def _of_xml(text: str, registry: Registry) -> Iterator[FoundReference]:

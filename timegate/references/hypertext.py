@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
 from timegate.identifiers import KINDS
+from timegate.references import Item, TextSpan
 from timegate.references.dates import FoundDate, field_date, noted_dates
-from timegate.references.model import Item, TextSpan
 from timegate.text.html import ascii_lower, decode_entities, next_tag, page_text
 
 _ATTRIBUTE: Final = compiled(

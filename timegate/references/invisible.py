@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
-from timegate.references.model import FoundReference, ReferencePlace, TextSpan
+from timegate.references import TextSpan
+from timegate.references.model import FoundReference, ReferencePlace
 
 _INVISIBLE: Final = compiled(
     r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]++"

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from itertools import chain, dropwhile, islice
 from typing import BinaryIO, Final, NamedTuple
 
+from timegate.references import BadInput, Item
 from timegate.references.dates import FIRST_PAGE, basis_of_name
-from timegate.references.model import BadInput, Item
 from timegate.text.written_dates import whole_date
 
 _NAMES: Final = ("pwid", "identifier", "url", "uri", "link", "href", "id")
@@ -68,9 +68,15 @@ def item_of(position: int, value: object) -> Item:
         also=tuple(_strings(also if isinstance(also, list) else [also])),
         quote=next(_strings([members.get(name) for name in _QUOTES]), ""),
         said=_UNCLEAR if unknown else _NOT_USED.format(published) if published else "",
-        doubt=bool(unknown or published),
+        doubt=bool(unknown or published) or (not dates and _has_unread_date(value)),
         published=published,
     )
+
+
+def _has_unread_date(value: Mapping[str, object]) -> bool:
+    """Whether a member has a date of publication, or of something else, in any notation."""
+    named = (member for name, member in value.items() if basis_of_name(name) is not None)
+    return any(next(_dates(member), None) for member in named)
 
 
 def _named_dates(value: Mapping[str, object]) -> Iterator[str]:

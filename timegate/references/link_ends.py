@@ -9,9 +9,7 @@ Each check looks at a bounded number of characters.
 from typing import Final
 
 from archives.regex_compat import compiled
-from timegate.references.dates import access_word, mark_after
-from timegate.references.model import TextSpan
-from timegate.text.written_dates import find_dates
+from timegate.references import TextSpan
 
 _SIGN: Final = compiled(r"[(,;|\u2012-\u2015]|\.(?=[A-Z])")
 _GLUED: Final = compiled(r"(?<=[a-z0-9/])[^\W\d_a-z][^\W\d_A-Z]{4,14}$")
@@ -51,12 +49,18 @@ def end_before_words(text: str, start: int, end: int) -> int:
 def glued_word(text: str, start: int, end: int) -> int | None:
     """Return where a word glued to the link begins, as in ``/pageAccessed 5 November 2010``."""
     word = _GLUED.search(text, max(start, end - _LONGEST_DATE), end)
-    is_word = word is not None and text[end : end + 1].isspace() and access_word(word[0])
-    return word.start() if word and is_word else None
+    if word is None or not text[end : end + 1].isspace():
+        return None
+    from timegate.references.dates import access_word  # noqa: PLC0415 -- slow to import
+
+    return word.start() if access_word(word[0]) else None
 
 
 def _are_words(text: str, at: int, end: int) -> bool:
     """Whether a date that reaches the end of the link begins here, or a word before a date."""
+    from timegate.references.dates import access_word, mark_after  # noqa: PLC0415 -- slow
+    from timegate.text.written_dates import find_dates  # noqa: PLC0415
+
     if access_word(text[at : at + _LONGEST_DATE]):
         return True
     date = next(find_dates(text[at : at + _LONGEST_DATE]), None)
@@ -107,6 +111,8 @@ def _is_cut(text: str, start: int, end: int) -> bool:
 def _goes_on(text: str, end: int, raw: int) -> bool:
     """Whether the next word or line looks like the rest of the link."""
     last = text[raw - 1]
+    if raw == end and (word := _NEXT_WORD.match(text, raw)) and _FILE.match(text, word.end()):
+        return True
     if raw > end + 1 or last not in "/-_?=&.":
         return False
     if word := _NEXT_WORD.match(text, raw):

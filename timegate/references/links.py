@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from archives.regex_compat import compiled
 from timegate.identifiers import SCHEMES
+from timegate.references import TextSpan
 from timegate.references.broken_lines import PrintedText
 from timegate.references.link_ends import (
     end_before_words,
@@ -21,9 +22,7 @@ from timegate.references.link_ends import (
     open_parenthesis,
     rest_in_next_line,
 )
-from timegate.references.model import TextSpan
 from timegate.text.html import decode_entities
-from timegate.text.written_dates import other_dates, whole_date
 
 _START: Final = compiled(
     r"(?<![A-Za-z0-9@])(?:view-source:)?(?:urn:(?:pwid|duri|tdb):|pwid:|duri:|tdb:|pdi://"
@@ -60,7 +59,9 @@ _DATE_CELL: Final = compiled(
     r",(?=[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?$)|;(?=[0-9]{4}-[0-9]{2}(?:-[0-9]{2}(?:;|$)|$))"
 )
 _ENTITY_END: Final = compiled(r"&(?:gt|lt|quot|nbsp|#39|#34|#60|#62|rdquo|ldquo);")
-_FOOTNOTE: Final = compiled(r"\[\^?[0-9a-z]{1,3}\][.,;]?$")
+_FOOTNOTE: Final = compiled(
+    r"(?:\[\^?[0-9a-z]{1,3}\]|[\u00b9\u00b2\u00b3\u2070-\u2079]{1,3})[.,;]?$"
+)
 _LONGEST_NOTE: Final = 8
 _DEFANGED_PART: Final = compiled(r"\[(?:\.|:|dot|://)\]", re.IGNORECASE)
 _BRACKETS: Final = compiled(r"[\[\]]")
@@ -86,6 +87,7 @@ _ADDRESSES: Final = {
 """Beginnings of links without a scheme of the Web, and their addresses."""
 _NOTHING_TO_UNDO: Final = compiled(r"https?://(?!https?:)[^\s/&\\(\[{][^&\\(\[{]*+")
 _TWICE: Final = compiled(r"^https?://(?=https?://)", re.IGNORECASE)
+_ESCAPED_TWICE: Final = compiled(r"&amp;(?:amp;){1,3}")
 _TEX: Final = compiled(r"\\([_%&#~$-])")
 _HOST_PATH: Final = compiled(
     r"(?<![\w@./:-])[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}(?:\.|\[\.\]|\(\.\)|\[dot\])){1,5}"
@@ -100,6 +102,8 @@ _HOST: Final = compiled(
     re.IGNORECASE,
 )
 _NO_HOSTS: Final = frozenset(("asp.net", "ado.net", "vb.net"))
+_BEFORE_INNER: Final = frozenset("/=:?&+,;|@")
+"""Signs in an address before the address of another page."""
 _LAST_WORD: Final = compiled(r"[^\s<>\"'()\[\]{}]{1,200}$")
 _LONGEST_PREFIX: Final = 200
 _WRAPPED: Final = compiled(
@@ -218,7 +222,7 @@ def _broken(text: str, printed: PrintedText, start: int) -> TextLink | None:
 def _start(text: str, floor: int, match: re.Match[str]) -> int:
     """Return where the link begins: an archive link without a scheme contains another link."""
     at = match.start()
-    if text[at - 1 : at] != "/":
+    if not at or text[at - 1] not in _BEFORE_INNER:
         return at
     window = text[max(floor, at - _LONGEST_PREFIX) : at]
     word = _LAST_WORD.search(window)
@@ -229,8 +233,10 @@ def _start(text: str, floor: int, match: re.Match[str]) -> int:
 
 def _end(text: str, match: re.Match[str], longest: int) -> int:
     before = text[match.start() - 1 : match.start()]
+    limit = min(len(text), match.end() + longest)
+    quoted = text.find("'", match.end(), limit) if before == "'" else -1
     rest = (_REST if before in ("<", "[", "|", "=") else _REST_WITH_PIPES).match(
-        text, match.end(), min(len(text), match.end() + longest)
+        text, match.end(), quoted if quoted >= 0 else limit
     )
     end = rest.end() if rest else match.end()
     if text[end : end + 1] == "<" and "(sici)" in text[match.start() : end].lower():
@@ -358,7 +364,9 @@ def meant(written: str) -> str | None:
         link = pattern.sub(plain, link)
     if "(sici)" in link.lower():
         link = link.replace("<", "%3C").replace(">", "%3E")
-    return _with_scheme(decode_entities(_TEX.sub(r"\1", link)))
+    # Markup that was escaped once more has "&amp;amp;".
+    link = _ESCAPED_TWICE.sub("&amp;", _TEX.sub(r"\1", link))
+    return _with_scheme(decode_entities(link))
 
 
 def _with_scheme(link: str) -> str | None:
@@ -427,6 +435,8 @@ def is_identifier(text: str) -> bool:
         return not links or (
             links[0].written == links[0].identifier == text and not links[0].incomplete
         )
+    from timegate.text.written_dates import other_dates, whole_date  # noqa: PLC0415 -- slow
+
     return not any(whole_date(line) or next(other_dates(line), None) for line in lines[1:])
 
 

@@ -1,60 +1,13 @@
 """References as they are written in lists and documents: their links, dates and positions."""
 
-import json
 from collections.abc import Iterable, Sequence
-from hashlib import blake2b
 from typing import Final, Literal, NamedTuple
 
 from archives.moment import Moment
+from timegate.references import FoundKind, Item, TextSpan
 from timegate.references.dates import ChosenDate, FoundDate, choose, found_date, unread_date
 from timegate.text.times import read_time
 from timegate.text.written_dates import find_dates, whole_date
-
-
-class BadInput(ValueError):
-    """A list that cannot be read; the message says where, and what was expected."""
-
-
-class Item(NamedTuple):
-    """One reference of a list, as written there."""
-
-    position: int
-    """Index in the list, from 0."""
-    text: str
-    """The text by which a person recognises the item."""
-    references: tuple[str, ...]
-    """Identifiers, the most specific first; the first that can be resolved is used."""
-    dates: tuple[str, ...] = ()
-    """Times as written, in order of preference, for a reference without its own time."""
-    trouble: str = ""
-    """Why the item cannot be resolved as it is written; empty if it can be tried."""
-    also: tuple[str, ...] = ()
-    """Equivalent URLs as written, in order of preference."""
-    said: str = ""
-    """How it was read: which date is used and why, and which are not."""
-    doubt: bool = False
-    """Whether another date may be meant, so that no copy is certainly as asked."""
-    quote: str = ""
-    """A quotation of the page, to be looked for in the copy."""
-    published: str = ""
-    """The date of publication of a reference without any other date, which is not used."""
-
-    @property
-    def key(self) -> int:
-        """Return a 64-bit hash of the item and its position in the list."""
-        members: list[object] = [self.position, self.text, self.references, self.dates]
-        members += [[*self.also]] if self.also else []
-        members += [{"quote": self.quote}] if self.quote else []
-        content = json.dumps(members)
-        return int.from_bytes(blake2b(content.encode(), digest_size=8).digest())
-
-
-class TextSpan(NamedTuple):
-    """A range of characters in a document."""
-
-    start: int
-    end: int
-
 
 Notation = Literal["plain", "html", "tex"]
 """How special characters of a link are written."""
@@ -126,17 +79,16 @@ def _readable(date: FoundDate) -> str:
 
 def readable_date(text: str) -> str:
     """Return *text* if it is a time that can be read, else what is certain of it."""
+    day = whole_date(text) if ":" in text else None
+    if day is not None and day.moment is not None and ":" not in day.text:
+        # Without a time zone, only the day is certain.
+        return str(day.moment)
     try:
         read_time(text)
     except ValueError:
         found = whole_date(text)
         return text if found is None or found.common is None else str(found.common)
     return text
-
-
-FoundKind = Literal["reference", "captures", "opaque", "faulty"]
-"""What can be done with it: resolve it; list the captures of a page; nothing, because an
-archive's own id does not contain the page's URL; nothing, because it cannot be read."""
 
 
 class FoundReference(NamedTuple):
@@ -168,6 +120,14 @@ class FoundReference(NamedTuple):
         """The time to search at, of a reference that states none itself."""
         used = self.dates.used
         return None if used is None or used.basis == "own" else self.dates.at
+
+    @property
+    def undated(self) -> "FoundReference":
+        """The reference without its dates, for a time that was given otherwise.
+
+        A link that may be incomplete stays in doubt.
+        """
+        return self._replace(dates=ChosenDate(doubt=self.incomplete))
 
     @property
     def dated(self) -> str:
@@ -206,6 +166,7 @@ class FoundReference(NamedTuple):
 _MARKS: Final = {
     **{basis: f"({basis} {{}})" for basis in ("archived", "accessed", "published")},
     "dead": "(published {})",
+    "event": "(founded {})",
 }
 
 

@@ -13,7 +13,7 @@ from io import BytesIO
 from typing import Final
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
-from timegate.references.model import BadInput
+from timegate.references import BadInput
 
 _MEMORY: Final = 1 << 30
 _SECONDS: Final = 60

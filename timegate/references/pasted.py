@@ -1,23 +1,27 @@
-"""What a person pasted or a program sent: one identifier, a text with references, or a list."""
+"""What a person pasted or a program sent: one identifier, a text with references, or a list.
+
+The readers of formats are imported for texts and lists only: an identifier needs none of them.
+"""
 
 import re
 from collections.abc import Sequence
 from datetime import datetime
 from io import BytesIO
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from archives.diagnostics import Malformed
 from archives.regex_compat import compiled
 from archives.registry import Registry
 from timegate.identifiers import parse_wrapped
 from timegate.identifiers.model import ParsedIdentifier
+from timegate.references import Item
 from timegate.references.broken_lines import has_broken_pwid
-from timegate.references.formats import extract, format_of, is_reference
-from timegate.references.lines import Columns, read_json, read_table
 from timegate.references.links import find_links, is_identifier
-from timegate.references.model import FoundReference, Item, place_of
 from timegate.references.places import is_other_page
+
+if TYPE_CHECKING:
+    from timegate.references.model import FoundReference
 
 
 class Pasted(NamedTuple):
@@ -25,7 +29,7 @@ class Pasted(NamedTuple):
 
     reading: ParsedIdentifier | None
     """The identifier that the text is, as a whole; None if it is anything else."""
-    found: tuple[FoundReference, ...] = ()
+    found: "tuple[FoundReference, ...]" = ()
 
 
 _BLANK: Final = "control-or-space"
@@ -72,6 +76,8 @@ def read_pasted(text: str, registry: Registry, now: datetime) -> Pasted:
             joined = "".join(stripped.split())
             if not (_is_opaque(reading) or is_other_page(joined, reading, registry)):
                 return Pasted(reading)
+    from timegate.references.formats import extract  # noqa: PLC0415
+
     found = extract(stripped, registry, now)
     if any(each.kind != "faulty" for each in found):
         return Pasted(None, found)
@@ -111,6 +117,10 @@ def read_list(
 
     Of a list with more than *most*, at least one more than that is returned. Raises BadInput.
     """
+    from timegate.references.formats import extract, format_of, is_reference  # noqa: PLC0415
+    from timegate.references.lines import Columns, read_json, read_table  # noqa: PLC0415
+    from timegate.references.model import place_of  # noqa: PLC0415
+
     text = body.decode(errors="surrogateescape")
     form = _LISTS.get(media_type, "lines")
     if form == "lines" or format_of("-", body) == "jsonl":
@@ -137,6 +147,8 @@ def _form_without_type(text: str, body: bytes) -> str:
     if not _may_be_data(text):
         # Which of the other formats it has takes long to find out.
         return "lines"
+    from timegate.references.formats import format_of  # noqa: PLC0415
+
     form = format_of("-", body)
     return form if form in ("json", "xml") else "lines"
 

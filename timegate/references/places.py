@@ -12,18 +12,19 @@ from urllib.parse import unquote
 from archives.diagnostics import Diagnosis, Malformed
 from archives.moment import Moment
 from archives.regex_compat import compiled
-from archives.registry import Registry
+from archives.registry import Registry, bare_host
 from archives.replay_links import read_link
 from timegate.identifiers import parse
 from timegate.identifiers.model import ParsedIdentifier
+from timegate.references import FoundKind
 from timegate.references.links import TextLink, video_address
-from timegate.references.model import FoundKind
 
 _ARCHIVE_WORD: Final = compiled(
     r"archiv|arkiv|arquiv|perma|backup|snapshot|wayback|copy|kopie|webcite|saved|cache",
     re.IGNORECASE,
 )
 _TO_CAPTURE: Final = "The link asks an archive for a new copy and does not name one"
+_CAPTURES: Final = "The link is a list of captures and does not name one of them"
 _COPY: Final = compiled(r"/([0-9]{14})(?:[a-z]{2}_)?/(?=https?://)")
 _STAMPED: Final = compiled(
     r"^https?://[^/?#]{1,255}/(?:[\w.-]{1,40}/){0,4}([0-9]{4,14})(?:[a-z]{2}_)?/(?=https?://)"
@@ -85,8 +86,8 @@ def _readable(link: TextLink, reading: ParsedIdentifier, registry: Registry) -> 
     identifier = reading.identifier
     if page := page_to_capture(text, registry):
         return LinkPlace(link, "reference", page, end, page=page, notes=(_TO_CAPTURE,))
-    if not reading.kind.is_archive_link and (copy := unknown_copy(text)):
-        return _of_unknown_archive(link, copy)
+    if is_plain_url(reading) and (place := _of_other_form(link, registry)):
+        return place
     if reading.kind.is_archive_link and (inner := inner_copy(identifier.item, registry)):
         note = f"The link is an archived copy of another archive link, {inner}"
         place = read_place(link._replace(identifier=inner), registry)
@@ -107,8 +108,8 @@ def _readable(link: TextLink, reading: ParsedIdentifier, registry: Registry) -> 
         notes=(f"The link to Ghostarchive is a copy of {video}",),
         trouble="",
         others=(text,),
-        # The address of the page is not in the link.
-        is_nested=True,
+        # The address of the page is not in the link; that it is of YouTube may be.
+        is_nested="/youtube/" not in text,
     )
 
 
@@ -164,8 +165,47 @@ def is_other_page(link: str, reading: ParsedIdentifier, registry: Registry) -> b
         pwid_in(link) is not None
         or wrapped_page(link) is not None
         or page_to_capture(link, registry) is not None
-        or unknown_copy(link) is not None
+        or (is_plain_url(reading) and _leads_elsewhere(link, registry))
     )
+
+
+def is_plain_url(reading: ParsedIdentifier) -> bool:
+    """Whether it is a URL, which states no time and no archive."""
+    return not reading.kind.is_archive_link and reading.identifier.time is None
+
+
+def _leads_elsewhere(link: str, registry: Registry) -> bool:
+    return (
+        unknown_copy(link) is not None
+        or page_in(link, registry) is not None
+        or glued_at(link, registry) is not None
+    )
+
+
+_INNER: Final = compiled(
+    r"^https?://(?P<host>[^/?#\s]{1,255})/[^\s]{0,400}?"
+    r"(?:/(?P<rest>https?://[^\s/]{1,255}\S*+)"
+    r"|[?&][a-z]{1,12}=(?P<value>https?(?::|%3A)(?:/|%2F){2}[^\s&#]{1,8000}))",
+    re.IGNORECASE,
+)
+_GLUED: Final = compiled(r"^https?://(?P<host>[^/?#\s@]{1,255})/(?=https?://)", re.IGNORECASE)
+
+
+def page_in(link: str, registry: Registry) -> str | None:
+    """Return the page in a link to an archive that is not of a known form; None if none."""
+    match = _INNER.match(link)
+    if match is None or registry.by_host(bare_host(match["host"])) is None:
+        return None
+    return match["rest"] or unquote(match["value"])
+
+
+def glued_at(link: str, registry: Registry) -> int | None:
+    """Return where a second link begins right after a host, which is no archive; else None."""
+    match = _GLUED.match(link)
+    if match is None or wrapped_page(link) is not None:
+        return None
+    is_archive = registry.by_host(bare_host(match["host"])) is not None
+    return None if is_archive else match.end()
 
 
 _INNER_PWID: Final = compiled(
@@ -191,7 +231,8 @@ _WRAPPERS: Final = compiled(
     r"|slack-redir\.net/link|linkedin\.com/redir/redirect|vk\.com/away\.php|out\.reddit\.com/[\w]{1,20}"
     r"|t\.umblr\.com/redirect|deref-mail\.com/mail/client/\w{1,40}/dereferrer/|anon\.to/|getpocket\.com/redirect"
     r"|bing\.com/ck/a|urldefense\.proofpoint\.com/v1/url)"
-    r"\?(?:[^#]{0,2000}&)?(?:q|url|u|uddg|to|z|redirectUrl)=)"
+    r"\?(?:[^#]{0,2000}&)?(?:q|url|u|uddg|to|z|redirectUrl)="
+    r"|(?:www\.)?(?:12ft\.io|r\.jina\.ai|outline\.com|txtify\.it|freedium\.cfd|removepaywalls?\.com)/)"
     r"(?P<page>https?(?:%3A|:)(?:%2F|/){2}[^\s&#]{1,8000})",
     re.IGNORECASE,
 )
@@ -233,6 +274,19 @@ def unknown_copy(link: str) -> UnknownCopy | None:
         return None
 
 
+def _of_other_form(link: TextLink, registry: Registry) -> LinkPlace | None:
+    """Return the place of a link into an archive that is not of a known form; else None."""
+    text, end = link.identifier, link.span.end
+    if copy := unknown_copy(text):
+        return _of_unknown_archive(link, copy)
+    page = page_in(text, registry)
+    if page is None:
+        return None
+    notes = (f"The link into an archive, {text}, cannot be read, but has the URL {page} in it",)
+    place = LinkPlace(link, "reference", page, end, page=page, notes=notes, others=(text,))
+    return place._replace(is_nested=True)
+
+
 def _of_unknown_archive(link: TextLink, copy: UnknownCopy) -> LinkPlace:
     note = f"The link {link.identifier} is like those into archives, but is of no known one"
     return LinkPlace(
@@ -255,9 +309,12 @@ def _unreadable(link: TextLink, registry: Registry, complaint: Malformed) -> Lin
     if complaint.code == "timemap-url":
         page = (read_link(link.identifier, registry, Diagnosis()).uri or "").rstrip("*")
         if page and "*" not in page:
-            notes = ("The link is a list of captures and does not name one of them",)
+            notes = [_CAPTURES]
+            if link.identifier.endswith("*"):
+                notes.append(f"It lists all pages whose URL begins with {page}")
             why = complaint.why
-            return LinkPlace(link, "captures", page, end, page=page, notes=notes, trouble=why)
+            place = LinkPlace(link, "captures", page, end, page=page, trouble=why)
+            return place._replace(notes=tuple(notes))
     if stamped := _STAMPED.search(link.identifier, 0, _LONGEST_PREFIX):
         page = link.identifier[stamped.end() :]
         note = f"The time {stamped[1]} in the archive link cannot be used: {complaint.why}"

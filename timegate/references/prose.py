@@ -13,8 +13,10 @@ from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
 from archives.registry import Registry
+from timegate.references import TextSpan
 from timegate.references.date_context import (
     basis_of_column,
+    basis_of_sentence,
     basis_of_style,
     in_language,
     is_number,
@@ -36,8 +38,14 @@ from timegate.references.dates import (
     unread_date,
 )
 from timegate.references.links import TextLink, find_hosts, find_links, meant
-from timegate.references.model import FoundReference, TextSpan, masked
-from timegate.references.places import LinkPlace, merged_places, other_page, read_place
+from timegate.references.model import FoundReference, masked
+from timegate.references.places import (
+    LinkPlace,
+    glued_at,
+    merged_places,
+    other_page,
+    read_place,
+)
 from timegate.references.quotations import quotation_beside
 from timegate.text.written_dates import MONTHS, WrittenDate, find_dates, other_dates
 
@@ -76,7 +84,7 @@ _STAMP_LENGTH: Final = len("20101105101500")
 _CDX_KEY: Final = compiled(r"\)/\S{0,80}\s$")
 """The first field of a line of a CDX index."""
 _SEEN: Final = ("archived", "accessed")
-_WEAK_BASES: Final = ("published", "unmarked")
+_WEAK_BASES: Final = ("published", "unmarked", "event")
 _BRACKET_GAP: Final = 6
 _OPENED: Final = compiled(r"[ \t>.,;\])]{0,3}[(\[][^()\[\]\n]{0,90}$")
 _CLOSED: Final = compiled(r"[^()\[\]\n]{0,90}[)\]]")
@@ -97,7 +105,9 @@ _ACCORDING: Final = compiled(
 )
 _GOES_ON: Final = compiled(r"\s[^\W\d_A-Z]{2,20}\s")
 """A word in small letters, as in "the fire (3 May 1990) destroyed"."""
-_AT: Final = compiled(r"\b(?:on|at|as of|am|vom|le|du|el|del|il|em|op|den)\s$", re.IGNORECASE)
+_AT: Final = compiled(
+    r"\b(?:on|at|as of|in|im|am|vom|le|du|el|del|il|em|op|den)\s$", re.IGNORECASE
+)
 _VERB: Final = compiled(
     r"\s(?:is|was|are|were|has|had|have|will|can|ist|war|wurde|wird|hat|est|était|fut|a|es|era|fue"
     r"|è|foi|é|werd|blev|är|var|er)\s"
@@ -122,7 +132,7 @@ _SAME_SENTENCE: Final = compiled(
 _NEXT_ITEM: Final = compiled(r"[^\n]{0,80}\n[^\n]{0,200}")
 """Between two links on lines that follow each other."""
 _AND_ALSO: Final = compiled(
-    r"[\u2010-\u2015-]|\s?\([^()]{1,12}\),?\s|\s{0,2}(?:[,;/&+\u2010-\u2015-]|(?:to|until|till|bis|au|al|tot|til|till)\b|(?:,\s)?\b(?:and|und|et|y|e|i|og|och|en|or|oder)\b(?:\s(?:again|also|then))?"
+    r"[\u2010-\u2015-]|[)\]],?\s(?:on|am|le|el|il|den)\s|\s?\([^()]{1,12}\),?\s|\s{0,2}(?:[,;/&+\u2010-\u2015-]|(?:to|until|till|bis|au|al|tot|til|till)\b|(?:,\s)?\b(?:and|und|et|y|e|i|og|och|en|or|oder)\b(?:\s(?:again|also|then))?"
     r"(?:\son)?)\s{1,2}",
     re.IGNORECASE,
 )
@@ -169,7 +179,7 @@ def dated(
     # Of the same length, so that positions stay.
     text = _INLINE.sub(lambda tag: " " * len(tag[0]), text)
     text = _HYPHENATED.sub(_joined_month, text)
-    listed = [*links]
+    listed = [part for link in links for part in _divided(link, registry)]
     places = [*merged_places(text, [read_place(link, registry) for link in listed])]
     spans = [_extent(place) for place in places]
     by_place = _assigned(text, spans, [link.span for link in listed])
@@ -181,6 +191,18 @@ def dated(
             dates = [date for date in dates if date.basis in ("archived", "accessed")]
         found = _found(place, dates)
         yield found if found.kind != "reference" else _quoting(text, spans, number, found)
+
+
+def _divided(link: TextLink, registry: Registry) -> Iterator[TextLink]:
+    """Yield *link*, or the two that stand in it without a blank between them."""
+    at = glued_at(link.identifier, registry)
+    if not at or link.written != link.identifier:
+        yield link
+        return
+    start, end = link.span
+    for span in (TextSpan(start, start + at), TextSpan(start + at, end)):
+        part = link.written[span.start - start : span.end - start]
+        yield TextLink(span, part, part, incomplete=True)
 
 
 _HYPHENATED: Final = compiled(r"\b([^\W\d_]{2,10})-\r?\n[ \t]{0,8}([^\W\d_]{2,10})\b")
@@ -303,7 +325,9 @@ def _assigned(
         if not _taken(date, dates)
     ]
     # A number of a version is a date only if words say so.
-    only_marked = {date.start for date in others if is_number(text, date)}
+    only_marked = {
+        date.start for date in others if "T" not in date.text and is_number(text, date)
+    }
     tables = tables_in(text)
     floor = 0
     last: DateBasis = "unmarked"
@@ -395,7 +419,7 @@ def _share(
     )
     _give_to_all(assigned, of_all)
     for each in shared:
-        if each.basis != "accessed":
+        if each.basis not in _SEEN:
             continue
         for other in _neighbours(text, spans, each.number, each.start):
             if not assigned[other]:
@@ -571,6 +595,8 @@ def _basis(
 ) -> DateBasis:
     """Return what *date* is the date of."""
     span = spans[number]
+    if basis := basis_of_sentence(text, span.start, date):
+        return basis
     if span.start < date.start < span.end:
         # Between a link and the archive link of the same page.
         span = span._replace(end=min(span.first, date.start), last=span.start)
@@ -617,12 +643,17 @@ def _marked(
     is_year = date.moment is not None and len(date.moment.digits) == 4
     before = text[begin : date.start]
     after = text[date.end : date.end + 24]
+    if date.text[:1].isdigit() and "." in date.text and is_number(text, date):
+        return None
     marked = mark_before(before, year=is_year, cut=is_cut, after=after, far=is_far)
     return marked or mark_after(after, before)
 
 
 def _is_in_brackets(text: str, span: _Extent, date: WrittenDate) -> bool:
     """Whether a day stands in square brackets beside the link, as many write that of access."""
+    if text.startswith("](", date.end):
+        # The date is the words of a link in Markdown.
+        return False
     bracketed = text[date.start - 1 : date.start] == "[" and _PARENTHESIS_ENDS.match(
         text, date.end
     )
@@ -662,6 +693,8 @@ def _is_in_parentheses(text: str, span: _Extent, date: WrittenDate) -> bool:
 
 def _is_beside(text: str, span: _Extent, date: WrittenDate) -> bool:
     """Whether the line has nothing but the reference and the date."""
+    if text.startswith("](", date.end):
+        return False
     first, last = min(span.start, date.start), max(span.end, date.end)
     between = (
         text[span.end : date.start] if date.start >= span.end else text[date.end : span.start]

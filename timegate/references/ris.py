@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
+from timegate.references import TextSpan
 from timegate.references.dates import FoundDate, field_date, noted_dates
 from timegate.references.links import find_links
-from timegate.references.model import ReferencePlace, TextSpan, cited
+from timegate.references.model import ReferencePlace, cited
 
 _FIELD: Final = compiled(r"^([A-Z][A-Z0-9])  ?-[ \t]?([^\r\n]*+)", re.MULTILINE)
 _LINKS: Final = ("UR", "LK", "L1", "L2", "DO", "N1", "N2", "AB")

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
+from timegate.references import Item, TextSpan
 from timegate.references.dates import (
     DateBasis,
     FoundDate,
@@ -18,7 +19,7 @@ from timegate.references.dates import (
     field_date,
     stated_date,
 )
-from timegate.references.model import Item, ReferencePlace, TextSpan, cited
+from timegate.references.model import ReferencePlace, cited
 from timegate.text.html import decode_entities
 from timegate.text.written_dates import find_dates
 

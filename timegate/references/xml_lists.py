@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from archives.regex_compat import compiled
+from timegate.references import TextSpan
 from timegate.references.links import TextLink, find_links
-from timegate.references.model import TextSpan
 
 _TAG: Final = compiled(r"<!--|<!\[CDATA\[|\]\]>|<[!?/]?[A-Za-z_][^<>]{0,8000}>")
 _ATTRIBUTE: Final = compiled(
@@ -28,6 +28,11 @@ _ACCESS: Final = compiled(
     re.IGNORECASE,
 )
 """An element with a date of access, as in EndNote's XML."""
+_PUBLISHED: Final = compiled(
+    r"<(?:[\w.-]{1,40}:)?(?:updated|published|pubdate|lastmod|lastbuilddate|modified|created|issued)\s{0,4}>",
+    re.IGNORECASE,
+)
+"""An element with a date of publication, as in feeds; it is not shorter than "posted"."""
 # Elements of HTML with which a piece of a page may begin.
 _PIECE: Final = compiled(
     r"<(?:a|abbr|article|b|blockquote|cite|dd|div|dl|dt|em|figure|footer|h[1-6]|header|i|iframe|img"
@@ -58,6 +63,8 @@ def without_tags(text: str) -> str:
             if date
             else "\naccessed "
             if _ACCESS.match(tag[0])
+            else "\nposted "
+            if _PUBLISHED.match(tag[0])
             else "\n"
         )
         pieces += [text[at : tag.start()], shown.ljust(end - tag.start())]

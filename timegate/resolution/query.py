@@ -82,7 +82,11 @@ def query_for(reading: ParsedIdentifier, registry: Registry) -> Query:
 
 
 def query_for_url(
-    original: str, at: Moment | None, diagnostics: Sequence[Diagnostic] = ()
+    original: str,
+    at: Moment | None,
+    diagnostics: Sequence[Diagnostic] = (),
+    *,
+    precision: str | None = None,
 ) -> Query:
     """Return the query of a TimeGate: a URL, and the time of ``Accept-Datetime``.
 
@@ -95,7 +99,8 @@ def query_for_url(
     url = without_user(named)
     _check_nesting(url)
     notes = [*_tokens(diagnostics), *([] if url == named else [STRIPPED_USER])]
-    return Query(url, at, syntax=_syntax(diagnostics), diagnostics=tuple(notes))
+    syntax = _syntax(diagnostics)
+    return Query(url, at, precision=precision, syntax=syntax, diagnostics=tuple(notes))
 
 
 def _check_nesting(url: str) -> None:

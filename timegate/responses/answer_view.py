@@ -24,7 +24,7 @@ from timegate.responses.referral import Referral
 from timegate.responses.report import known_mementos, referred
 from timegate.text import MONTH_NAMES
 from timegate.verdict import Verdict, header_safe, in_words, quoted_location
-from timegate.verdict.words import Point, Tone, duration, explained, grade
+from timegate.verdict.words import DOUBTED, Point, Tone, duration, explained, grade
 
 
 class CopyView(NamedTuple):
@@ -125,6 +125,13 @@ class AnswerView:
     def without_copy(self, title: str, detail: str, next_step: str) -> "AnswerView":
         """Return the view with the reason why there is no copy."""
         return replace(self, headline=title, words=detail, next_step=next_step)
+
+    def doubted(self, *, doubt: bool) -> "AnswerView":
+        """Return the view; with a *doubt* about the date, no copy is "as requested"."""
+        if not doubt or self.copy is None:
+            return self
+        tone: Tone = "fair" if self.tone == "good" else self.tone
+        return replace(self, tone=tone, headline=DOUBTED)
 
 
 def answer_view(

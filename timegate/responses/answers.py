@@ -4,16 +4,18 @@ Pure, except for the resolver that `resolve` calls.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import msgspec
 
 from archives.diagnostics import Diagnosis, Malformed
+from archives.errors import ArchiveError
 from archives.formats.httpdate import read_http_date
 from archives.model import ArchiveEntry, Memento
 from archives.registry import Registry
 from timegate.resolution.context import RequestContext
-from timegate.resolution.model import Preferences, Query, Resolution, Resolves
+from timegate.resolution.model import Attempt, Preferences, Query, Resolution, Resolves
 from timegate.resolution.settled import Steady
 from timegate.responses.model import Response
 from timegate.responses.problems import nothing_found, precision_unmet, problem
@@ -116,6 +118,19 @@ class Answers:
     ) -> Resolution:
         """Resolve *query*."""
         return await self._resolver.resolve(query, preferences, context)
+
+    async def of_others(
+        self, resolution: Resolution, failure: ArchiveError, context: RequestContext
+    ) -> Resolution:
+        """Return the answer without the archive whose memento could not be read.
+
+        The verdict counts that archive as failed.
+        """
+        preferences, query = resolution.preferences, resolution.query
+        without = replace(preferences, exclude=preferences.exclude | {failure.archive})
+        others = await self._resolver.resolve(query, without, context)
+        failed = Attempt(failure.archive, failure, 0.0, query.original)
+        return replace(others, preferences=preferences, attempts=(*others.attempts, failed))
 
     def redirect(
         self, resolution: Resolution, applied: Sequence[str] = (), *, vary: str

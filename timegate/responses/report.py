@@ -41,7 +41,7 @@ def summary(resolution: Resolution, verdict: Verdict, registry: Registry) -> Jso
         **_members(verdict),
         "memento": _memento(resolution, registry),
         "referral": _referral(resolution, registry),
-        **_live(resolution),
+        **live_member(resolution),
         **_quote(resolution, registry),
     }
 
@@ -61,7 +61,7 @@ def report(resolution: Resolution, verdict: Verdict, registry: Registry, base_ur
         "checks": [*_checks(resolution)],
         "unasked": [*unasked(resolution)],
         "timemap": _own("timemap/link", resolution, base_url),
-        **_live(resolution),
+        **live_member(resolution),
         **_quote(resolution, registry),
         "headline": grade(verdict, resolution.preferences.status).headline,
         "words": in_words(verdict),
@@ -102,7 +102,7 @@ def _memento(resolution: Resolution, registry: Registry) -> Json | None:
     }
 
 
-def _live(resolution: Resolution) -> Json:
+def live_member(resolution: Resolution) -> Json:
     """Return the member ``live``, only if the original itself was requested."""
     live = resolution.live
     if live is None:

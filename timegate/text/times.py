@@ -7,9 +7,6 @@ import re
 from datetime import UTC, datetime
 from typing import Final
 
-from dateutil.parser import ParserError, UnknownTimezoneWarning
-from dateutil.parser import parse as parse_date
-
 from archives.diagnostics import Diagnosis, Malformed
 from archives.formats.httpdate import read_http_date
 from archives.moment import Moment
@@ -77,6 +74,10 @@ def _free(text: str) -> Moment:
 
 
 def _guess(text: str, default: datetime, *, day_first: bool = False) -> datetime:
+    # Most times are not free text, and need not wait for this import.
+    from dateutil.parser import ParserError, UnknownTimezoneWarning  # noqa: PLC0415
+    from dateutil.parser import parse as parse_date  # noqa: PLC0415
+
     try:
         return parse_date(text, default=default, dayfirst=day_first).astimezone(UTC)
     except (ParserError, ArithmeticError, UnknownTimezoneWarning) as error:

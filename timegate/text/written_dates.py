@@ -7,7 +7,7 @@ numbers: it is linear in the length of the text. A date that can be read in two 
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from heapq import merge
 from importlib.resources import files
@@ -46,11 +46,24 @@ _IN_NUMBER_AFTER: Final = compiled(
     r"-[0-9](?!(?<=1)9[0-9]{2}(?![0-9])|(?<=2)0[0-9]{2}(?![0-9]))"
 )
 _STAMP: Final = compiled(r"(?<![\w./-])(?<!\w,)((?:19|20)[0-9]{6}(?:[0-9]{6})?)(?![\w])")
+_BASIC: Final = compiled(
+    r"(?<![\w./-])((?:19|20)[0-9]{6})T([0-9]{4}(?:[0-9]{2})?)(Z)?(?![\w+-])"
+)
+"""The basic format of ISO 8601, as in calendars: 20101105T102030Z."""
 _NAMED_SHORT: Final = compiled(
     r"(?<![\w./-])([0-9]{1,2})(?:st|nd|rd|th|\.)?[\s-]([^\W\d_]{3,9})\.?,?[\s-]['\u2019]?([0-9]{2})"
     r"(?![\w:%/-]|[.,][0-9])"
 )
 """A day, the name of a month and two digits of a year: 5 Nov 10."""
+_SHORT_NAMED: Final = compiled(
+    r"(?<![\w./-])([^\W\d_]{3,9})\.?\s([0-9]{1,2})(?:st|nd|rd|th)?,?\s['\u2019]?([0-9]{2})"
+    r"(?![\w:%/-]|[.,][0-9])"
+)
+"""The same with the month first: Nov 5, 10."""
+_FILE_TIME: Final = compiled(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}\s(?:at|um|om|kl\.?|alle|\u00e0|a\slas)\s$"
+)
+"""Before a time of day in the name of a file: Screenshot 2010-11-05 at 10.20.30."""
 _SHORT_YEAR: Final = compiled(
     r"(?<![\w./-])([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{2})(?![\w/-]|\.[0-9])"
 )
@@ -69,6 +82,11 @@ _DAY_MONTH: Final = compiled(
 _MONTH_DAY: Final = compiled(
     rf"(?<!\w){_WORD}[.,]?[\s~]{{0,24}}{_DAY}\s{{0,24}},?[\s~]{{0,24}}(?:at |de )?$"
 )
+_MONTH_DAY_TIME: Final = compiled(
+    rf"(?<!\w){_WORD}\s{{1,2}}([0-9]{{1,2}})\s([0-2][0-9]):([0-5][0-9]):([0-6][0-9])\s"
+    r"(?:(?:UTC|GMT|([+-])([01][0-9])([0-5][0-9]))\s|[A-Z]{3,5}\s)?$"
+)
+"""As C and e-mail programs write times: May 05 10:20:30 +0000 2010."""
 _MONTH: Final = compiled(
     rf"(?<!\w){_WORD}(?:ta|ssa|n)?\.?(?:,\s{{0,2}}|[\s/-]{{1,3}})(?:of |de |del )?$"
 )
@@ -90,10 +108,12 @@ _ISO: Final = compiled(
     r"([-/.])\s?([0-9]{1,2})\1\s?([0-9]{1,2})(?![0-9A-SU-Za-z_-]|\1[0-9])"
     r"|-([0-9]{2})(?![0-9A-Za-z_-])"
 )
+_EXIF: Final = compiled(r":([0-9]{2}):([0-9]{2})(?![0-9:])")
+"""In the data of photographs: 2010:11:05 10:20:30."""
 _CLOCK: Final = compiled(
     r"[T :]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,][0-9]{1,9})?)?"
     r"(?=Z|\s?UTC|\s?GMT|\s?[+-][0-9]{2})(?:Z|\s?UTC|\s?GMT)?"
-    r"(?:\s?([+-])(0?[0-9]|1[0-4])(?::?([0-5][0-9]))?)?(?![\w+:-])"
+    r"(?:\s?([+-])(0?[0-9]|1[0-4])(?::?([0-5][0-9]))?)?(?![\w+-]|:[0-9])"
 )
 _ZONES: Final[Mapping[str, tuple[float, ...]]] = {
     name: tuple(offsets) for name, offsets in DATE_WORDS["zones"].items()
@@ -188,11 +208,17 @@ class WrittenDate(NamedTuple):
 
     @property
     def common(self) -> Moment | None:
-        """The part in which all readings agree: the moment, or its year; None if none."""
-        if self.moment is not None or not self.readings:
-            return self.moment
-        years = {reading.digits[:4] for reading in self.readings}
-        return Moment(years.pop()) if len(years) == 1 else None
+        """The part in which all readings agree: the moment, its month or its year."""
+        return self.moment or common_moment(self.readings)
+
+
+def common_moment(readings: Sequence[Moment]) -> Moment | None:
+    """Return the month or year in which all *readings* agree; None if they do not."""
+    for length in (len("201011"), len("2010")):
+        parts = {reading.digits[:length] for reading in readings}
+        if len(parts) == 1 and len(part := parts.pop()) == length:
+            return Moment(part)
+    return None
 
 
 def find_dates(text: str) -> Iterator[WrittenDate]:
@@ -281,21 +307,35 @@ def _epochs(text: str) -> Iterator[WrittenDate]:
         yield WrittenDate(start, match.end(), text[start : match.end()], moment)
 
 
-def other_dates(text: str) -> Iterator[WrittenDate]:
-    """Yield what is a date only if its surroundings say so: 20101105, and 5.11.10."""
-    text = _folded(text)
-    yield from _epochs(text)
+def _stamps(text: str) -> Iterator[WrittenDate]:
+    """Yield days and times in digits alone: 20101105, and 20101105T102030Z."""
+    for basic in _BASIC.finditer(text):
+        # Without a time zone, only the day is certain.
+        digits = f"{basic[1]}{basic[2]}" if basic[3] else basic[1]
+        yield WrittenDate(*basic.span(), basic[0], _moment(digits))
     for stamp in _STAMP.finditer(text):
         moment = _moment(stamp[1])
         if moment is not None:
             yield WrittenDate(stamp.start(), stamp.end(), stamp[0], moment)
-    for named in _NAMED_SHORT.finditer(text):
+
+
+def other_dates(text: str) -> Iterator[WrittenDate]:
+    """Yield what is a date only if its surroundings say so: 20101105, and 5.11.10."""
+    text = _folded(text)
+    yield from _epochs(text)
+    yield from _stamps(text)
+    for named, day, month in (
+        *((named, named[1], named[2]) for named in _NAMED_SHORT.finditer(text)),
+        *((named, named[2], named[1]) for named in _SHORT_NAMED.finditer(text)),
+    ):
         # The century is guessed, so that it is never certain.
         year = f"{20 if int(named[3]) < 70 else 19}{named[3]}"
-        digits = [_digits(year, number, named[1]) for number in _month(named[2])]
+        digits = [_digits(year, number, day) for number in _month(month)]
         if moments := tuple(filter(None, map(_moment, digits))):
             yield WrittenDate(*named.span(), named[0], None, moments)
     for short in _SHORT_YEAR.finditer(text):
+        if _FILE_TIME.search(text, max(0, short.start() - 20), short.start()):
+            continue
         one, _, other, year = short.groups()
         readings = [
             *_readings(f"20{year}", one, other, short[2]),
@@ -314,8 +354,21 @@ def whole_date(text: str) -> WrittenDate | None:
     found = next(find_dates(stripped), None)
     if found is None and (stripped.isdecimal() or _SHORT_YEAR.fullmatch(_folded(stripped))):
         found = next(other_dates(stripped), None)
-    is_all = found is not None and found.start == 0 and not stripped[found.end :].strip(". ")
+    rest = stripped[found.end :].strip(". ") if found is not None else ""
+    is_all = found is not None and not found.start and (not rest or _is_local(found, rest))
     return found if is_all else None
+
+
+_LOCAL_TIME: Final = compiled(
+    r"[T,]?\s?[0-2]?[0-9]:[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?(?:\s?[ap]\.?m)?",
+    re.IGNORECASE,
+)
+
+
+def _is_local(date: WrittenDate, rest: str) -> bool:
+    """Whether a time of day without a time zone follows a day, as in exported tables."""
+    is_day = date.moment is not None and len(date.moment.digits) == len("20101105")
+    return is_day and _LOCAL_TIME.fullmatch(rest) is not None
 
 
 def _folded(text: str) -> str:
@@ -412,7 +465,8 @@ def _numeric_first(year: str, after: str) -> Found | None:
         return 0, match.end(), _slashed(year, match[1])
     if found := _of_week(year, after) or _of_ordinal(year, after):
         return found
-    if (match := _EAST.match(after)) and match[0].strip():
+    match = _EXIF.match(after) or _EAST.match(after)
+    if match and match[0].strip():
         return 0, match.end(), [_digits(year, match[1], match[2])]
     return None
 
@@ -516,12 +570,32 @@ def _year_last(year: str, before: str) -> Found | None:
             return len(before) - start, 0, [*(_digits(year, *each) for each in first), *digits]
     if (match := _MONTH_DAY.search(before)) and (month := _month(match[1])):
         return len(before) - match.start(), 0, [_digits(year, n, match[2]) for n in month]
+    if match := _MONTH_DAY_TIME.search(before):
+        return len(before) - match.start(), 0, [*_with_time(year, match)]
     if found := _numbers_last(year, before):
         return found
     match = _MONTH.search(before)
     if match and _is_month_alone(match[1]) and (month := _month(match[1])):
         return len(before) - match.start(), 0, [_digits(year, n) for n in month]
     return None
+
+
+def _with_time(year: str, match: re.Match[str]) -> Iterator[str]:
+    """Yield the readings of a month, a day and a time before a year; UTC if it is known."""
+    name, day, hour, minute, second, sign, hours, minutes = match.groups()
+    for number in _month(name):
+        digits = _digits(year, number, day)
+        if sign is None:
+            yield digits
+            continue
+        form = "%Y%m%d%H%M%S"
+        offset = timedelta(hours=int(hours), minutes=int(minutes))
+        try:
+            local = datetime.strptime(f"{digits}{hour}{minute}{second}", form)  # noqa: DTZ007 - the offset is subtracted
+        except ValueError:
+            yield digits
+        else:
+            yield (local - offset if sign == "+" else local + offset).strftime(form)
 
 
 def _numbers_last(year: str, before: str) -> Found | None:

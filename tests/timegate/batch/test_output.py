@@ -10,8 +10,8 @@ import pytest
 
 from tests.timegate.batch.results import FOUND, a_result
 from timegate.batch.html_report import Statistics, as_html
-from timegate.batch.model import ItemResult
-from timegate.batch.output import COLUMNS, FORMS, Requirement, meets
+from timegate.batch.model import ItemResult, Requirement
+from timegate.batch.output import COLUMNS, FORMS, meets
 
 CSV, JSONL = FORMS["csv"], FORMS["jsonl"]
 EVIL = "http://a/<script>alert(1)</script>\x1b[0m\"'&"

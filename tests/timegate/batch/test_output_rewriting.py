@@ -10,8 +10,9 @@ from archives.registry import load_known
 from tests.timegate.batch.results import FOUND, a_result
 from timegate.batch.model import ItemResult
 from timegate.batch.output import edited, edits
+from timegate.references import InputFormat
 from timegate.references.bibtex import read_bibtex
-from timegate.references.formats import InputFormat, places_in
+from timegate.references.formats import places_in
 from timegate.references.wikitext import read_wikitext
 
 LINK = "https://archive.today/20130203040506/http://www.dr.dk/"

@@ -10,7 +10,7 @@ import pytest
 from archives.registry import load_known
 from timegate.batch.model import BadInput
 from timegate.batch.source import ListSource, read_document
-from timegate.references.formats import InputFormat
+from timegate.references import InputFormat
 from timegate.references.lines import Columns
 
 LINK = "https://archive.today/20130203040506/http://www.dr.dk/"

@@ -1,6 +1,7 @@
 """`timegate cite`: references to a known memento."""
 
 import json
+import shlex
 
 import pytest
 from click.testing import CliRunner, Result
@@ -38,6 +39,7 @@ def test_a_link_that_cannot_be_cited_is_explained_and_exits_with_2(link: str, wh
 
     assert plain.exit_code == machine.exit_code == 2
     assert why in plain.stderr
+    assert f"timegate resolve --format pwid {shlex.quote(link)}" in plain.stderr
     assert why in json.loads(machine.output)["error"]
 
 

@@ -16,7 +16,7 @@ API = description("https://gate.example")
 
 
 async def page(rest: str) -> tuple[int, str]:
-    handler = Documentation(Pages("https://gate.example"), API)
+    handler = Documentation(Pages("https://gate.example"), lambda: API)
     response = await handler(ClientRequest("GET", rest, CIMultiDict()))
     return response.status, response.body.decode()
 

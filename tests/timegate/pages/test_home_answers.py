@@ -51,6 +51,15 @@ async def test_the_json_of_an_answer_is_about_the_same_memento() -> None:
     assert answer["memento"]["uri"] in Html(text).links
 
 
+async def test_the_json_of_an_answer_has_its_doubt_about_the_date() -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
+        text = (await served.ask(asking(f"Smith (2009). {URL}"), BROWSER)).body.decode()
+        answer = json.loads((await served.ask(_json_link(Html(text)))).body)
+
+    assert answer["headline"] == "Found, but another date may be meant"
+    assert answer["headline"] in Html(text).text
+
+
 async def test_the_json_of_an_answer_has_the_preferences_of_its_page() -> None:
     archives = FakeArchive("a", 0.0, (LATER,)), FakeArchive("b", 0.0, (EXACT,))
     parameters = "archives=a&tolerance=30d&direction=after"

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from timegate.references import TextSpan
 from timegate.references.invisible import VisibleText
-from timegate.references.model import TextSpan
 
 HIDDEN = st.sampled_from("\u00ad\u200b\u200e\u200f\u2060\ufeff")
 PIECES = st.lists(st.one_of(st.text("ab c/.", min_size=1, max_size=5), HIDDEN), max_size=12)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from timegate.references import Item
 from timegate.references.lines import read_jsonl, read_plain
-from timegate.references.model import Item
 
 URL = "http://www.dr.dk/"
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from timegate.references import BadInput
 from timegate.references.lines import item_of, read_json
-from timegate.references.model import BadInput
 
 URL = "http://www.dr.dk/"
 PWID = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk/"

@@ -4,8 +4,8 @@ import io
 
 import pytest
 
+from timegate.references import BadInput, Item
 from timegate.references.lines import Columns, read_table
-from timegate.references.model import BadInput, Item
 
 
 def read(text: str, columns: Columns | None = None) -> list[Item]:

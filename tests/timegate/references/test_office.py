@@ -9,8 +9,8 @@ from pypdf import PdfWriter
 from pypdf.annotations import Link
 
 from archives.registry import load_known
-from timegate.references import extract
-from timegate.references.model import BadInput
+from timegate.references import BadInput
+from timegate.references.formats import extract
 from timegate.references.office import read_office, with_addresses
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

@@ -7,8 +7,8 @@ import pytest
 
 from archives.registry import load_known
 from timegate.batch.source import ListSource
+from timegate.references import BadInput
 from timegate.references.lines import Columns
-from timegate.references.model import BadInput
 from timegate.references.pasted import are_lines, read_list, read_pasted
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

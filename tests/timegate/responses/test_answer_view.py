@@ -13,7 +13,8 @@ from tests.timegate.resolution.resolutions import (
     memento,
     resolved,
 )
-from timegate.cli.terminal import Terminal, result_lines, show
+from timegate.cli.plain_result import result_lines
+from timegate.cli.terminal import Terminal, show
 from timegate.pages.rendering import Pages
 from timegate.resolution.model import Resolution
 from timegate.responses.answer_view import answer_view
