@@ -247,6 +247,27 @@ def canonical_uri(uri: str) -> str:
     return _TRIPLET.sub(lambda triplet: triplet[0].upper(), uri)
 
 
+def equivalent(one: str, other: str) -> bool:
+    """Whether RFC 3986 calls two http(s) URLs the same (6.2.2.1 and 6.2.3).
+
+    They differ at most in the case of triplets, scheme and host, in a port that is the default,
+    and in an empty path.
+    """
+    return one == other or _spelling(one) == _spelling(other)
+
+
+def _spelling(uri: str) -> str:
+    server = _SERVER.match(uri)
+    if server is None:
+        return uri
+    scheme = server[1].lower()
+    is_usual = server[3] in (None, "", str(DEFAULT_PORTS[scheme]))
+    port = "" if is_usual else f":{server[3]}"
+    rest = uri[server.end() :]
+    path = rest if rest.startswith("/") else f"/{rest}"
+    return f"{scheme}://{server[2].lower()}{port}{canonical_uri(path)}"
+
+
 def host_of(uri: str) -> str:
     """Return the host of *uri* without user and port; empty if it has none."""
     authority = _AUTHORITY.match(uri, uri.find(":") + 1)

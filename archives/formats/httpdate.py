@@ -6,7 +6,7 @@ itself prints ``Tue, 15 Sep 2000``, which was a Friday.
 """
 
 import re
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
@@ -83,9 +83,10 @@ class _DayNames(dict[str, str]):
 
 
 DAY_NAMES: Final = _DayNames()
-MINUTES: Final = {f"{h:02}{m:02}": f"{h:02}:{m:02}" for h in range(24) for m in range(60)}
+_PAIRS: Final = tuple(f"{number:02}" for number in range(60))
+MINUTES: Final = {h + m: f"{h}:{m}" for h in _PAIRS[:24] for m in _PAIRS}
 """``20:35`` by ``2035``. With `DAY_NAMES`, columns of dates are written by looking up parts."""
-SECONDS: Final = frozenset(f"{second:02}" for second in range(60))
+SECONDS: Final = frozenset(_PAIRS)
 
 
 def stamp_from_http_date(text: str) -> str:
@@ -106,19 +107,39 @@ def read_http_date(text: str, diagnosis: Diagnosis) -> Moment:
     return Moment(stamp)
 
 
+_MINUTE: Final = 12
+"""Digits of a time to the minute."""
 _INSTANT: Final = compiled(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})"
-    r"(?:\.([0-9]{1,9}))?[Zz]"
+    r"(?:\.([0-9]{1,9}))?(?:[Zz]|([+-])([01][0-9]|2[0-3]):([0-5][0-9]))"
 )
 
 
 def read_instant(text: str) -> Moment | None:
     """Read ``2026-11-17T20:35:00.123456789Z``; None if *text* is not of this form.
 
-    Up to nine digits of a fraction, in UTC. Raises Malformed for a date that no calendar has.
+    Up to nine digits of a fraction, in UTC or with an offset such as ``+01:00`` (RFC 3339).
+    Raises Malformed for a date that no calendar has.
     """
     stated = _INSTANT.fullmatch(text.strip(" \t"))
-    return None if stated is None else Moment("".join(filter(None, stated.groups())))
+    if stated is None:
+        return None
+    *parts, sign, hours, minutes = stated.groups()
+    digits = "".join(filter(None, parts))
+    if sign is None:
+        return Moment(digits)
+    ahead = timedelta(hours=int(f"{sign}{hours}"), minutes=int(f"{sign}{minutes}"))
+    return _in_utc(digits, ahead)
+
+
+def _in_utc(digits: str, ahead: timedelta) -> Moment:
+    """Return the time *digits* of a clock that is *ahead* of UTC, by whole minutes."""
+    minute = Moment(digits[:_MINUTE]).digits
+    try:
+        there = datetime.strptime(minute, "%Y%m%d%H%M").replace(tzinfo=UTC) - ahead
+    except OverflowError:
+        raise Malformed("bad-date", "the year is out of range", 0) from None
+    return Moment(f"{there.year:04}{there:%m%d%H%M}{digits[_MINUTE:]}")
 
 
 @lru_cache(maxsize=1024)

@@ -7,6 +7,7 @@ from archives.uri import (
     begins_with_host,
     canonical_uri,
     check_text,
+    equivalent,
     host_of,
     negotiable,
     plain_origin,
@@ -159,3 +160,33 @@ def test_only_http_urls_with_a_host_are_originals() -> None:
 )
 def test_an_origin_is_unambiguous(uri: str, origin: tuple[str, str, int] | None) -> None:
     assert plain_origin(uri) == origin
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("http://a.example", "HTTP://A.example:80/"),
+        ("https://a.example:443?x", "https://a.example/?x"),
+        ("http://a.example:/%c3", "http://a.example/%C3"),
+    ],
+)
+def test_equivalent_urls_differ_in_their_spelling_only(one: str, other: str) -> None:
+    assert equivalent(one, other)
+    assert equivalent(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("http://a.example:443/", "http://a.example/"),
+        ("http://a.example:0/", "http://a.example/"),
+        ("http://a.example/A", "http://a.example/a"),
+        ("http://a.example/x", "http://a.example/x/"),
+        ("http://a.example/?", "http://a.example/"),
+        ("http://a.example/%7E", "http://a.example/~"),
+        ("http://me@a.example:80/", "http://me@a.example/"),
+    ],
+)
+def test_other_urls_are_not_called_equivalent(one: str, other: str) -> None:
+    assert not equivalent(one, other)
+    assert not equivalent(other, one)

@@ -19,6 +19,7 @@ from tests.chaos import (
     series,
     smuggling,
     store,
+    store_clients,
 )
 from tests.chaos.running import command
 
@@ -40,6 +41,7 @@ GROUPS = (
     forbidden_addresses,
     smuggling,
     store,
+    store_clients,
     series,
 )
 SCENARIOS = tuple(scenario for group in GROUPS for scenario in group.SCENARIOS)

@@ -211,7 +211,7 @@ def test_an_empty_date_leads_to_the_original_where_it_answers(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("path", ["/gone/", "/inside/"])
-def test_an_original_that_does_not_answer_leaves_the_newest_memento(
+def test_the_problem_says_that_the_original_did_not_answer_either(
     tmp_path: Path, path: str
 ) -> None:
     with a_wiki() as wiki:
@@ -223,7 +223,8 @@ def test_an_original_that_does_not_answer_leaves_the_newest_memento(
     document = json.loads(missing.body)
     assert missing.status == 404
     assert "match=none" in missing.headers["memento-precision"]
-    assert document["type"].endswith("not-found") or document["status"] == 404
+    assert document["type"].endswith("/no-memento")
+    assert document["live"]["answers"] is False
 
 
 def test_the_command_says_whether_the_original_answered(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ from memento_client import MementoClient  # type: ignore[import-untyped]
 from tests.end_to_end.pywb import COLLECTION, running_pywb
 from tests.end_to_end.server import Running, serving
 
-TOKEN = "figure"  # noqa: S105 -- of a test
+TOKEN = "drawn-token"  # noqa: S105 -- of a test
 PAGE = "http://example.org/figure"
 
 
@@ -87,6 +88,36 @@ def test_memento_client_negotiates_with_a_store(tmp_path: Path) -> None:
     closest = info["mementos"]["closest"]
     assert closest["datetime"].year == 2019
     assert closest["uri"] == [f"{server.url}/collections/notes/20190601000000/{own}"]
+
+
+def test_the_token_is_in_no_log(tmp_path: Path) -> None:
+    digest = hashlib.sha256(TOKEN.encode()).hexdigest()
+    config = tmp_path / "timegate.toml"
+    config.write_text(
+        '[archives]\nuse = []\n[log]\nlevel = "debug"\naccess = true\n'
+        f'[[store]]\nid = "notes"\npath = "notes"\ntokens = ["sha256:{digest}"]\n'
+        "free_megabytes = 0\n"
+    )
+    command = [sys.executable, "-m", "timegate", "serve", "--port", "0", "--config"]
+    with subprocess.Popen(  # noqa: S603 -- ourselves
+        [*command, str(config)], stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        line = next(line for line in process.stderr if "listening at" in line)
+        server = line.removeprefix("listening at ").rstrip("/\n")
+        address = f"{server}/store/notes/{PAGE}"
+        heads = [persist(address, "kept"), persist(address, "kept", "Timegate-Datetime: now")]
+        wrong = curl(
+            "-X", "PUT", "-H", "Authorization: Bearer mistyped", "--data", "x", address
+        )
+        process.send_signal(signal.SIGTERM)
+        log = process.stderr.read()
+
+    assert [head.split()[1] for head in heads] == ["201", "400"]
+    assert "token-required" in wrong
+    assert log.count("PUT") == 3
+    for secret in (TOKEN, "mistyped", digest):
+        assert secret not in log
 
 
 def test_pywb_replays_the_files_of_a_store_that_was_killed(tmp_path: Path) -> None:

@@ -59,7 +59,6 @@ from timegate.series.resolvers import Resolvers
 from timegate.verdict import Member, header_safe, written
 
 T = TypeVar("T")
-PREFIXES: Final = ("/pdi:", "/urn:pdi:")
 _ENCODED_SLASHES: Final = compiled(r"(?://[^/?#]{1,255}/[^/?#%]{0,9})?(?:%2[Ff])")
 _DOCUMENT: Final = {
     **answered("The document, or the list", ANY_CONTENT, "Memento-Precision", *MEMENTO),

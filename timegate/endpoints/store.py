@@ -33,6 +33,7 @@ from timegate.endpoints import (
     MEMENTO,
     QUERIED,
     REVISED,
+    STORE,
     STORED,
     UNCHANGED,
     WRITE_HEADERS,
@@ -115,13 +116,12 @@ PATHS: Final = {
                 ANY_CONTENT,
                 REVISED,
                 ("id", "url", *WRITE_HEADERS),
-                WRITTEN,
+                (*WRITTEN, "411"),
             )
             for method in ("put", "post")
         },
     ),
 }
-PREFIX: Final = "/store/"
 _BEARER: Final = "bearer "
 _WEB: Final = ("http://", "https://")
 _LINK_FORMAT: Final = "application/link-format"
@@ -254,7 +254,7 @@ class StoreEndpoint:
         try:
             return self._admitted(request)
         except EarlyResponse as early:
-            self._observe(PREFIX, early.response.status, 0.0)
+            self._observe(STORE, early.response.status, 0.0)
             raise
 
     async def write(self, request: ClientRequest, body: bytes) -> Response:
@@ -267,7 +267,7 @@ class StoreEndpoint:
                 response = await self._written(request, body)
         except EarlyResponse as early:
             response = early.response
-        self._observe(PREFIX, response.status, time.perf_counter() - began)
+        self._observe(STORE, response.status, time.perf_counter() - began)
         return response
 
     def options(self, request: ClientRequest) -> str | None:
@@ -282,6 +282,7 @@ class StoreEndpoint:
         self._check_url(url)
         self._checked_time(request)
         _check_content(request)
+        _check_length(request)
         _check_quota(site, token)
         return site.settings.largest_revision
 
@@ -369,6 +370,7 @@ class StoreEndpoint:
         headers = {
             **self._memento_headers(site, row.stamp, row.url),
             "Content-Location": uri,
+            **_digest_headers(row),
             "Vary": _VARY,
             "Cache-Control": "no-cache",
         }
@@ -411,7 +413,10 @@ class StoreEndpoint:
             raise EarlyResponse(problem(404, "not-found", "there is no store with this id"))
         text = identifier_in(rest)
         if not text:
-            detail = f"write {PREFIX}{name}/ and the URL of a page"
+            detail = (
+                f"write {STORE}{name}/ and the URL of a page; "
+                f"/collections/{name} describes the store"
+            )
             raise EarlyResponse(problem(404, "not-found", detail))
         if _OTHER_SCHEME.match(text):
             detail = "a store holds http and https URLs, and names of its own without a scheme"
@@ -441,7 +446,7 @@ class StoreEndpoint:
 
     def _address(self, site: StoreSite, url: str) -> str:
         """Return the address of a page in a store, which is *url* itself for our own pages."""
-        prefix = f"{self._base}{PREFIX}{site.settings.id}/"
+        prefix = f"{self._base}{STORE}{site.settings.id}/"
         return url if url.startswith(prefix) else prefix + url
 
     def _memento(self, site: StoreSite, stamp: str, url: str) -> str:
@@ -514,6 +519,13 @@ def _check_content(request: ClientRequest) -> None:
         detail = "send the body without content coding"
         accepted = {"Accept-Encoding": "identity"}
         raise EarlyResponse(problem(415, "bad-request", detail, headers=accepted))
+
+
+def _check_length(request: ClientRequest) -> None:
+    """Refuse a write without a body: a revision cannot be taken back. Raises EarlyResponse."""
+    if request.header("Content-Length") is None and request.header("Transfer-Encoding") is None:
+        detail = "send the revision as the body; Content-Length: 0 writes an empty one"
+        raise EarlyResponse(problem(411, "bad-request", detail))
 
 
 def _check_digest(request: ClientRequest, digest: bytes) -> None:

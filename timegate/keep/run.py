@@ -306,7 +306,7 @@ class Keeper:
             why = "is not in use with this configuration"
             raise ArchiveError(copy.archive, copy.uri, why)
         async with fetched(copy, fetch, self.writer.settings.largest_revision) as content:
-            body = await asyncio.to_thread(content.body.read)
+            body = await content.octets()
             return kept_revision(copy, content, body, self.registry, about)
 
     async def _with_parts(self, own: _Own, result: ItemResult) -> _Own:

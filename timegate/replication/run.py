@@ -232,7 +232,7 @@ class Synchronizer:
         )
         most = self._writer.settings.largest_revision
         async with fetched(copy, self._fetch, most) as content:
-            body = await asyncio.to_thread(content.body.read)
+            body = await content.octets()
             stated = _stated(capture, content.headers)
             if stated is not None and stated not in digests_of(body):
                 why = f"its bytes do not have the digest {stated}"

@@ -54,7 +54,8 @@ class Preconditions:
         """
         if self.match is not None and not _names(self.match, etag):
             return False
-        return self.none_match is None or not _names(self.none_match, etag)
+        # Here, unlike there, a weak tag counts (RFC 9110 13.1.2).
+        return self.none_match is None or not _names(self.none_match.replace("W/", ""), etag)
 
 
 def _names(condition: str, etag: str | None) -> bool:

@@ -7,7 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archives.diagnostics import Diagnosis, Malformed
-from archives.formats.httpdate import http_date, read_http_date, stamp_from_http_date
+from archives.formats.httpdate import (
+    http_date,
+    read_http_date,
+    read_instant,
+    stamp_from_http_date,
+)
 
 RFC_EXAMPLE = "Thu, 31 May 2007 20:35:00 GMT"
 
@@ -118,3 +123,34 @@ def _wrong_at(text: str) -> int:
     except Malformed as error:
         return error.position
     return 0
+
+
+@pytest.mark.parametrize(
+    ("text", "digits"),
+    [
+        ("2026-11-17T20:35:00Z", "20261117203500"),
+        ("2026-11-17t20:35:00.123456789z", "20261117203500123456789"),
+        ("2026-01-01T00:30:00.50+01:00", "2025123123300050"),
+        ("2024-02-28T23:45:10-00:30", "20240229001510"),
+        ("2017-01-01T05:29:60+05:30", "20161231235960"),
+    ],
+)
+def test_an_instant_is_read_in_utc(text: str, digits: str) -> None:
+    instant = read_instant(text)
+
+    assert instant is not None
+    assert instant.digits == digits
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2026-11-17", "2026-11-17T20:35Z", "2026-11-17T20:35:00", "2026-11-17T20:35:00+1:00"],
+)
+def test_another_form_is_no_instant(text: str) -> None:
+    assert read_instant(text) is None
+
+
+@pytest.mark.parametrize("text", ["2026-02-30T00:00:00+01:00", "9999-12-31T23:30:00-01:00"])
+def test_an_instant_is_in_the_calendar(text: str) -> None:
+    with pytest.raises(Malformed):
+        read_instant(text)

@@ -16,6 +16,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import lru_cache
 from typing import Final
 
 from tests.bench.archives import EPOCH, World
@@ -158,8 +159,13 @@ def _plain(status: int, body: bytes, headers: str = "") -> bytes:
     )
 
 
-def long_list(base: str, url: str, number: int, length: int) -> Iterator[bytes]:
-    """Yield a TimeMap of any length in pieces."""
+@lru_cache(8)
+def long_list(base: str, url: str, number: int, length: int) -> tuple[bytes, ...]:
+    """Return a TimeMap of any length in pieces; it is made once."""
+    return tuple(_long_list(base, url, number, length))
+
+
+def _long_list(base: str, url: str, number: int, length: int) -> Iterator[bytes]:
     head = "HTTP/1.1 200 OK\r\nContent-Type: application/link-format\r\nConnection: close"
     yield f'{head}\r\n\r\n<{url}>; rel="original"'.encode()
 

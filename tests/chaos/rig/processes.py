@@ -55,6 +55,11 @@ class Running:
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICK
 
+    @property
+    def waited(self) -> float:
+        """Seconds for which its main thread was ready to run, and other processes ran."""
+        return int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[1]) / 1e9
+
     def send(self, number: signal.Signals) -> None:
         if self.alive:
             os.kill(self.pid, number)

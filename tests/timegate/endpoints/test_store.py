@@ -243,6 +243,68 @@ async def test_what_cannot_be_stored_as_it_is_is_refused(
     assert (seen.status, current.status) == (status, 404)
 
 
+async def test_a_time_with_an_offset_is_converted_to_utc(tmp_path: Path) -> None:
+    async with serving_store(tmp_path) as store:
+        seen = await store.put("hello", ("Timegate-Datetime", "2020-01-01T00:30:00.25+01:00"))
+
+    assert seen.headers["Timegate-Datetime"] == "2019-12-31T23:30:00.25Z"
+
+
+async def test_a_write_without_a_body_is_refused(tmp_path: Path) -> None:
+    async with serving_store(tmp_path) as store:
+        refused = await store.put("")
+        absent = await store.get(f"/store/notes/{PAGE}")
+        empty = await store.put("", ("Content-Length", "0"))
+        current = await store.get(f"/store/notes/{PAGE}")
+
+    assert (refused.status, absent.status, empty.status) == (411, 404, 201)
+    assert (current.status, current.body) == (200, b"")
+
+
+EQUIVALENT = [
+    ("http://example.org", "http://example.org/"),
+    ("http://example.org:80/a", "http://EXAMPLE.org/a"),
+    ("https://example.org/a", "https://example.org:443/a"),
+    ("http://example.org/stra%c3%9fe", "http://example.org/stra%C3%9Fe"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), [*EQUIVALENT, *(pair[::-1] for pair in EQUIVALENT)])
+async def test_equivalent_spellings_are_one_page(tmp_path: Path, one: str, other: str) -> None:
+    async with serving_store(tmp_path) as store:
+        await store.put("hello", ASSERTED, page=one)
+        current = await store.get(f"/store/notes/{other}")
+        again = await store.put("hello", ASSERTED, page=other)
+        taken = await store.put("other", ASSERTED, page=other)
+        first = await store.put("more", ("If-None-Match", "*"), page=other)
+
+    assert (current.status, current.body) == (200, b"hello")
+    assert (again.status, taken.status, first.status) == (200, 409, 412)
+
+
+@pytest.mark.parametrize(
+    "other", ["https://example.org/page", "http://www.example.org/page", f"{PAGE}?", f"{PAGE}/"]
+)
+async def test_variants_are_pages_of_their_own(tmp_path: Path, other: str) -> None:
+    async with serving_store(tmp_path) as store:
+        await store.put("hello", ASSERTED)
+        absent = await store.get(f"/store/notes/{other}")
+        written = await store.put("other", ASSERTED, page=other)
+
+    assert (absent.status, written.status) == (404, 201)
+
+
+async def test_the_current_revision_states_its_digest(tmp_path: Path) -> None:
+    async with serving_store(tmp_path) as store:
+        written = await store.put("hello")
+        current = await store.get(f"/store/notes/{PAGE}")
+        part = await store.get(f"/store/notes/{PAGE}", ("Range", "bytes=1-2"))
+
+    digest = written.headers["Repr-Digest"]
+    assert (current.headers["Repr-Digest"], part.headers["Repr-Digest"]) == (digest, digest)
+    assert (part.status, part.body) == (206, b"el")
+
+
 async def test_both_times_must_be_of_the_same_second(tmp_path: Path) -> None:
     other = ("Memento-Datetime", "Wed, 01 Jan 2020 00:00:01 GMT")
     same = ("Memento-Datetime", "Wed, 01 Jan 2020 00:00:00 GMT")

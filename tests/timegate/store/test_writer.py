@@ -193,6 +193,11 @@ def test_preconditions_compare_the_current_revision(tmp_path: Path) -> None:
         put(store, a_revision("one", none_match="*"))
         with pytest.raises(Superseded):
             put(store, a_revision("two", none_match="*"))
+        with pytest.raises(Superseded):
+            put(
+                store,
+                a_revision("two", none_match=f'W/"sha256-{a_revision("one").digest.hex()}"'),
+            )
         tag = f'"sha256-{a_revision("one").digest.hex()}"'
         put(store, a_revision("two", match=f'"x", {tag}'))
         with pytest.raises(Superseded) as lost:
