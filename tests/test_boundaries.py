@@ -374,7 +374,7 @@ BOUNDARIES: Mapping[str, Scenario | str] = {
     "timegate/conformance/run.py check_subject": a_checked_page,
     "timegate/resolution/verification.py _requested": a_requested_memento,
     "timegate/resolution/verification.py _check": a_delivered_memento,
-    "timegate/endpoints/raw_proxy.py sent_of": raw_bytes,
+    "timegate/endpoints/raw_proxy.py _sent": raw_bytes,
     "timegate/collections/replay.py __call__": an_index_of_a_collection,
     "timegate/endpoints/wayback.py _contained": an_availability,
     "timegate/resolution/coalescing.py _attempt": a_cached_answer,

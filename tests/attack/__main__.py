@@ -1,11 +1,18 @@
 """``make attack``: all rows or the named ones; exits with 1 if one did not hold."""
 
-from tests.attack import hostile_archives, hostile_clients, hostile_files, hostile_surroundings
+from tests.attack import (
+    hostile_archives,
+    hostile_clients,
+    hostile_files,
+    hostile_surroundings,
+    malformed_archives,
+)
 from tests.chaos import bombs, forbidden_addresses, smuggling
 from tests.chaos.running import command
 
 GROUPS = (
     hostile_archives,
+    malformed_archives,
     hostile_clients,
     hostile_files,
     hostile_surroundings,

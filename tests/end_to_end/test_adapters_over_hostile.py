@@ -262,6 +262,24 @@ EXPECTED: Final[dict[str, Expected]] = dict.fromkeys(HARMLESS, Expected()) | {
     "list-misses-one": Expected(timemap=DOUBTED),
     "list-undated": Expected(timemap=MISBEHAVED),
     "list-page": Expected(timemap=MISBEHAVED),
+    # Extreme dates, no date, single mementos.
+    **dict.fromkeys(
+        (
+            *("future-refused", "past-refused", "head-without-date-bare", "addresses-unlisted"),
+            *("first-link-dead", "memento-is-its-timegate", "by-intermediate"),
+            *("original-one-slash", "original-by-ftp"),
+            *("link-target-not-ascii", "moved-with-other-original", "list-two-dates"),
+            *("page-timegate-gone", "page-gone", "page-forbidden", "page-unavailable"),
+            *("header-with-empty-elements", "looks-ahead"),
+        ),
+        Expected(),
+    ),
+    "content-location-self": Expected(serving=DOUBTED),
+    "others-crash": Expected(replay=(MISBEHAVED, MISBEHAVED, FINE)),
+    "no-date-live": at_timegates((FINE, FINE, MISBEHAVED)),
+    "no-date-calendar": at_timegates((FINE, FINE, MISBEHAVED)),
+    "list-crashes": Expected(timemap=MISBEHAVED),
+    "without-timemap": Expected(timemap=Outcome.NONE),
     # Broken HTTP.
     "thousand-headers": everywhere(MISBEHAVED),
     "nul-in-header": everywhere(MISBEHAVED),

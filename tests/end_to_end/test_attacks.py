@@ -10,6 +10,7 @@ from tests.chaos.running import run_one
 QUICK: Final = (
     *("retry-after", "hung-up", "injected-headers", "nested-references", "told-to-archives"),
     *("restricted", "batch-cells", "private-files"),
+    *("malformed-framings", "malformed-headers", "malformed-lists"),
 )
 BY_NAME: Final = {scenario.name: scenario for scenario in SCENARIOS}
 

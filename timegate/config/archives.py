@@ -22,7 +22,7 @@ from archives.registry.lanl import from_lanl, is_xml
 from archives.warc_index.model import is_remote_path
 from timegate.access.networks import Networks
 from timegate.config.schema import BadConfig, File, StoreSection, bad
-from timegate.config.secrets import Secret, read_secret
+from timegate.config.secrets import Secret, bounded_text, read_secret
 from timegate.text import similar
 
 HOME_LIMITS: Final = Limits(
@@ -119,7 +119,7 @@ def memgator(path: Path | None) -> tuple[ArchiveEntry, ...]:
     if path is None:
         return ()
     try:
-        text = path.read_text(encoding="utf-8")
+        text = bounded_text(path)
         read = from_lanl if is_xml(text) else from_memgator
         return tuple(map(with_home_limits, read(text, str(path))))
     except OSError as error:

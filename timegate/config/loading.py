@@ -24,6 +24,7 @@ from timegate.config.schema import (
     bad,
     sections,
 )
+from timegate.config.secrets import bounded_text
 
 _PATH: Final = re.compile(r"`\$\.?([^`]*+)`")
 
@@ -35,7 +36,7 @@ def read_file(path: Path | None, where: str) -> File:
 
 def _table(path: Path) -> dict[str, object]:
     try:
-        return tomllib.loads(path.read_text())
+        return tomllib.loads(bounded_text(path))
     except OSError as error:
         raise BadConfig(f"{path}: cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -210,9 +210,30 @@ class ChangesEndpoint:
         if self._streams >= MOST_STREAMS:
             detail = f"there are already {MOST_STREAMS} streams of changes; read the feed"
             return problem(503, "too-busy", detail, headers={"Retry-After": "60"})
-        await self._follower.follow(followed.page)
-        position = await self._position(request, followed)
-        return StreamingResponse(200, headers, self._events(request, followed, position))
+        # Counted before anything is awaited: many clients may ask at the same time.
+        self._streams += 1
+        try:
+            await self._follower.follow(followed.page)
+            position = await self._position(request, followed)
+        except BaseException:
+            self._streams -= 1
+            raise
+        body = self._counted(self._events(request, followed, position))
+        # Started, so that closing it ends the stream and its count.
+        await anext(body)
+        return StreamingResponse(200, headers, body)
+
+    async def _counted(
+        self, events: AsyncGenerator[bytes, None]
+    ) -> AsyncGenerator[bytes, None]:
+        """Yield an empty part, and *events*; then the stream is no longer counted."""
+        try:
+            yield b""
+            async for event_ in events:
+                yield event_
+        finally:
+            self._streams -= 1
+            await events.aclose()
 
     async def _position(self, request: ClientRequest, followed: _Followed) -> EventId:
         """Return the last event that the client has."""
@@ -234,36 +255,32 @@ class ChangesEndpoint:
         """Yield changes after *since* until the stream has lasted long enough."""
         position = since.number
         loop, file, timing = asyncio.get_running_loop(), self._follower.file, self._timing
-        self._streams += 1
-        try:
-            ends, sent = loop.time() + timing.longest, loop.time()
-            due = sent
-            # An id without data: a client that connects again goes on from here.
-            yield f"retry: {_RETRY}\nid: {since}\n\n".encode()
-            while loop.time() < ends and not self._ends():
-                news = self._follower.news
-                await self._follower.check_own(followed.page, followed.archives)
-                if self._follower.every is not None and loop.time() >= due:
-                    due = loop.time() + _BETWEEN_QUERIES
-                    await self._query(followed, request.context)
-                changes = await asyncio.to_thread(
-                    file.after, followed.page, position, _MOST_EVENTS, followed.hidden
-                )
-                for change in changes:
-                    yield event(change, file.name)
-                    position, sent = change.number, loop.time()
-                if len(changes) == _MOST_EVENTS:
-                    continue
-                if loop.time() - sent >= timing.heartbeat:
-                    sent = loop.time()
-                    yield b": no change\n\n"
-                try:
-                    async with asyncio.timeout(timing.pause):
-                        await news.wait()
-                except TimeoutError:
-                    pass
-        finally:
-            self._streams -= 1
+        ends, sent = loop.time() + timing.longest, loop.time()
+        due = sent
+        # An id without data: a client that connects again goes on from here.
+        yield f"retry: {_RETRY}\nid: {since}\n\n".encode()
+        while loop.time() < ends and not self._ends():
+            news = self._follower.news
+            await self._follower.check_own(followed.page, followed.archives)
+            if self._follower.every is not None and loop.time() >= due:
+                due = loop.time() + _BETWEEN_QUERIES
+                await self._query(followed, request.context)
+            changes = await asyncio.to_thread(
+                file.after, followed.page, position, _MOST_EVENTS, followed.hidden
+            )
+            for change in changes:
+                yield event(change, file.name)
+                position, sent = change.number, loop.time()
+            if len(changes) == _MOST_EVENTS:
+                continue
+            if loop.time() - sent >= timing.heartbeat:
+                sent = loop.time()
+                yield b": no change\n\n"
+            try:
+                async with asyncio.timeout(timing.pause):
+                    await news.wait()
+            except TimeoutError:
+                pass
 
 
 class AnnouncedWriter:

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
+from http import HTTPStatus
 from typing import Final, NamedTuple
 
 from archives.errors import ArchiveError
@@ -17,7 +18,7 @@ from timegate.endpoints.resolve import Resolve
 from timegate.pages.rendering import FRAMED_HEADERS, Pages
 from timegate.parts.composite import CompositeMemento, Part, PartLimits
 from timegate.resolution.context import RequestContext
-from timegate.resolution.model import Preferences
+from timegate.resolution.model import Preferences, Resolution
 from timegate.resolution.preferences import PARAMETERS, BadPreference
 from timegate.responses.answer_view import name_of, spoken
 from timegate.responses.answers import VARY_PAGE, Answers
@@ -109,9 +110,7 @@ class PartsEndpoint:
         if resolution.memento is None or answer.status != 200:
             return answer
         try:
-            composite = await self._parts_of(
-                resolution.memento, request.context, None, preferences
-            )
+            resolution, composite = await self._read(resolution, request.context)
         except ArchiveError as error:
             detail = f"{name_of(error.archive, self._registry)} {error.why}"
             return problem(502, "upstream-incomplete", detail)
@@ -125,6 +124,29 @@ class PartsEndpoint:
         written = PARTS_FORMATS[form]
         body = written.write(composite, self._registry)
         return Response(200, {**headers, "Content-Type": written.media_type}, body)
+
+    async def _read(
+        self, resolution: Resolution, context: RequestContext
+    ) -> tuple[Resolution, CompositeMemento]:
+        """Return the parts of the page, or of the copy of another archive if it is unreadable.
+
+        Raises ArchiveError.
+        """
+        preferences = resolution.preferences
+        try:
+            return resolution, await self._parts_in(resolution, preferences, context)
+        except ArchiveError as error:
+            others = await self._answers.of_others(resolution, error, context)
+            if self._answers.described(others, vary=VARY_PAGE).status != HTTPStatus.OK:
+                raise
+        return others, await self._parts_in(others, preferences, context)
+
+    async def _parts_in(
+        self, resolution: Resolution, preferences: Preferences, context: RequestContext
+    ) -> CompositeMemento:
+        if resolution.memento is None:
+            raise TypeError("only a memento has parts")
+        return await self._parts_of(resolution.memento, context, None, preferences)
 
     def _page(self, identifier: str, composite: CompositeMemento, words: str) -> str:
         root = composite.root

@@ -20,8 +20,8 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from archives.diagnostics import Diagnosis, Malformed
-from archives.errors import ArchiveError, Misbehaved
-from archives.evidence import address_of
+from archives.errors import ArchiveError, Misbehaved, Queued
+from archives.evidence import address_of, same_key
 from archives.formats.httpdate import http_date
 from archives.formats.linkformat import resolved
 from archives.model import Memento
@@ -153,7 +153,29 @@ class RawProxyEndpoint:
     async def sent_of(
         self, request: ClientRequest, requested: RawRequest, resolution: Resolution
     ) -> Response | StreamingResponse:
-        """Send the bytes of the memento of *resolution*, or redirect to its address."""
+        """Send the bytes of the memento of *resolution*, or redirect to its address.
+
+        Where its archive does not deliver it, the closest memento of the others counts.
+        """
+        try:
+            return await self._sent(request, requested, resolution)
+        except Queued as error:
+            # Only our own limit prevented it: the copy is there.
+            return self._failed(resolution, error)
+        except ArchiveError as error:
+            failure = error
+        others = await self._answers.of_others(resolution, failure, request.context)
+        if others.memento is None:
+            return self._failed(resolution, failure)
+        try:
+            return await self._sent(request, requested, others)
+        except ArchiveError as error:
+            return self._failed(others, error)
+
+    async def _sent(
+        self, request: ClientRequest, requested: RawRequest, resolution: Resolution
+    ) -> Response | StreamingResponse:
+        """Send or redirect. Raises ArchiveError."""
         _, applied = request.preferences
         redirect = self._answers.redirect(resolution, applied, vary=VARY)
         best, memento = resolution.best, resolution.memento
@@ -163,11 +185,8 @@ class RawProxyEndpoint:
             stamp = timestamp(memento) if requested.is_wayback else memento.stamp
             return self._redirected(redirect, requested.path(stamp, best.original))
         found = _Found(requested, resolution, memento, redirect.headers)
-        try:
-            with self._containment.around(memento.archive, memento.uri):
-                return await self._relayed(request, found)
-        except ArchiveError as error:
-            return self._failed(resolution, error)
+        with self._containment.around(memento.archive, memento.uri):
+            return await self._relayed(request, found)
 
     def delivers(self, memento: Memento) -> bool:
         """Whether the archive of *memento* is known to serve unaltered bytes."""
@@ -203,7 +222,7 @@ class RawProxyEndpoint:
         return await self._exchanged(request, found, last)
 
     async def _exchanged(
-        self, request: ClientRequest, found: _Found, url: str
+        self, request: ClientRequest, found: _Found, url: str, *, follows: bool = True
     ) -> Response | StreamingResponse:
         archive = found.memento.archive
         entry = self._registry.by_id(archive)
@@ -220,17 +239,26 @@ class RawProxyEndpoint:
                 await exchange.enter_async_context(self._slots.taken(entry, url))
             fetch = placed(self._fetchers[archive], archive, places)
             reply = await exchange.enter_async_context(fetch(upstream))
-            if reply.status == 416 and wanted:
-                return Response(416, {**SANDBOX, **_copied(reply, _RELAYED)})
-            why = mismatch(reply, found.memento.stamp, part=bool(wanted))
-            if why:
-                raise Misbehaved(archive, reply.url, why)
-            headers = {**self._headers(found, reply), **_length(reply, upstream.method)}
-            body = _body(exchange.pop_all(), reply, archive, self._most)
-            # Started, so that closing it ends the exchange, and an error at the beginning of
-            # the body is raised before the response has started.
-            await anext(body)
-            return StreamingResponse(reply.status, headers, body)
+            respelled = _respelled(reply, found.memento) if follows else None
+            if respelled is None:
+                return await self._streamed(exchange, found, upstream, reply)
+        return await self._exchanged(request, found, respelled, follows=False)
+
+    async def _streamed(
+        self, exchange: AsyncExitStack, found: _Found, upstream: Request, reply: Reply
+    ) -> Response | StreamingResponse:
+        archive, is_part = found.memento.archive, "Range" in upstream.headers
+        if reply.status == 416 and is_part:
+            return Response(416, {**SANDBOX, **_copied(reply, _RELAYED)})
+        why = mismatch(reply, found.memento.stamp, part=is_part)
+        if why:
+            raise Misbehaved(archive, reply.url, why)
+        headers = {**self._headers(found, reply), **_length(reply, upstream.method)}
+        body = _body(exchange.pop_all(), reply, archive, self._most)
+        # Started, so that closing it ends the exchange, and an error at the beginning of
+        # the body is raised before the response has started.
+        await anext(body)
+        return StreamingResponse(reply.status, headers, body)
 
     def _headers(self, found: _Found, reply: Reply) -> dict[str, str]:
         copied = ("Memento-Precision", "Vary", "Preference-Applied")
@@ -267,14 +295,16 @@ class RawProxyEndpoint:
         """Return our address of the target of an archived redirect.
 
         MemGator's raw proxy reports a target that is no memento of the same archive in a header
-        only. The Wayback Machine leads to the target at the time of the redirect.
+        only. The Wayback Machine leads to the target at the time of the redirect. An archive
+        that sends the header as archived (pywb, with ``id_``) means it relative to the page.
         """
         location = reply.headers.get("location")
         if location is None or reply.status not in REDIRECTS:
             return {}
-        target = resolved(location.strip()[:LONGEST_VALUE], reply.url) or ""
+        stated = location.strip()[:LONGEST_VALUE]
         requested = found.requested
-        path = self._memento_path(found, target, reply.url)
+        path = self._memento_path(found, resolved(stated, reply.url) or "", reply.url)
+        target = resolved(stated, found.memento.original) or ""
         if path is None and requested.is_wayback and target.lower().startswith(WEB):
             path = requested.path(timestamp(found.memento), target)
         if path is None:
@@ -303,6 +333,22 @@ class RawProxyEndpoint:
         failed = replace(resolution, best=None, attempts=(attempt,), unanswered=())
         headers = {"Vary": VARY, "Link": self._answers.links(resolution.query)}
         return nothing_found(failed, None, headers)
+
+
+def _respelled(reply: Reply, memento: Memento) -> str | None:
+    """Return the address to which the archive redirects for the same capture, else None.
+
+    pywb redirects from ``http://example.org`` to ``http://example.org/``. An archived redirect
+    has a Memento-Datetime: it is the memento.
+    """
+    if reply.status not in REDIRECTS or "memento-datetime" in reply.headers:
+        return None
+    target = resolved(reply.headers.get("location", "").strip()[:LONGEST_VALUE], reply.url)
+    copy = address_of(target or "")
+    if target is None or copy is None or urlsplit(target)[:2] != urlsplit(reply.url)[:2]:
+        return None
+    is_same = timestamp(memento) == copy.stamp[:14]
+    return target if is_same and same_key(copy.original, memento.original) else None
 
 
 def _addresses(memento: Memento, raw: str | None) -> Sequence[str]:

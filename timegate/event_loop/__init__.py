@@ -1,6 +1,7 @@
 """Helpers for asyncio: fair starts in the event loop, slow work beside it, ending tasks."""
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Collection
 from typing import Final, TypeVar
@@ -10,6 +11,10 @@ _LONGEST_WAIT: Final = 10.0
 """Seconds for which slow work waits for its turn."""
 
 
+_PAUSES: Final = 3
+"""Iterations without a job after one that takes long."""
+
+
 class FairTurns:
     """Starts a bounded number of jobs in each iteration of the event loop, in order.
 
@@ -17,9 +22,24 @@ class FairTurns:
     questions to 35 archives were 7,000 requests, and 240 ms until the loop looked for new work.
     """
 
-    def __init__(self, per_turn: int) -> None:
+    def __init__(
+        self,
+        per_turn: int,
+        longest: float | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """*longest*: seconds; after a longer iteration, fewer jobs are started in the next.
+
+        If one job alone takes longer, some iterations without a job follow. They cost little if
+        nothing else is to be done, and other work gets on without waiting for a job each time.
+        """
         self._per_turn = per_turn
+        self._longest = longest
+        self._clock = clock
+        self._allowed = per_turn
         self._left = per_turn
+        self._began = 0.0
+        self._pauses = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._turning = False
 
@@ -27,6 +47,7 @@ class FairTurns:
         """Return whether the job may start at once; if not, it must `enter`."""
         if not self._turning:
             self._turning = True
+            self._began = self._clock()
             loop = asyncio.get_running_loop()
             loop.call_soon(self._turn, loop)
         if not self._left:
@@ -43,16 +64,34 @@ class FairTurns:
         await turn
 
     def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._left = self._per_turn
+        if self._longest is not None:
+            self._adapt(self._longest)
+        if self._pauses:
+            self._left = 0
+            loop.call_soon(self._turn, loop)
+            return
+        self._left = self._allowed
         while self._left and self._waiting:
             turn = self._waiting.popleft()
             # A job that was cancelled needs no turn.
             if not turn.done():
                 turn.set_result(None)
                 self._left -= 1
-        self._turning = self._left < self._per_turn
+        self._turning = self._left < self._allowed
         if self._turning:
             loop.call_soon(self._turn, loop)
+
+    def _adapt(self, longest: float) -> None:
+        """Start half as many jobs after a long iteration, and one more after a short one."""
+        now = self._clock()
+        is_long, self._began = now - self._began > longest, now
+        if self._pauses:
+            self._pauses -= 1
+        elif is_long:
+            self._pauses = _PAUSES if self._allowed == 1 else 0
+            self._allowed = max(1, self._allowed // 2)
+        else:
+            self._allowed = min(self._per_turn, self._allowed + 1)
 
 
 class SlowWork:

@@ -65,7 +65,7 @@ class ArchivedFiles:
     async def _read(self, memento: Memento, fetch: Fetcher, most: int) -> ArchivedFile:
         async with fetched(copy_of(memento, self._registry), fetch, most) as copy:
             fields = archived_fields(copy, self._registry) or []
-            octets = await asyncio.to_thread(copy.body.read)
+            octets = await copy.octets()
             status = copy.archived_status
             target = redirect_target(status, fields, memento.original)
             return ArchivedFile(memento, status, stated_type(copy) or "", octets, target)

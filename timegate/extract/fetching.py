@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from hashlib import sha1
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from urllib.parse import urlsplit
 
 from archives.addresses import downgrades, server_of
 from archives.diagnostics import Diagnosis, Malformed
 from archives.errors import Misbehaved
+from archives.evidence import address_of
 from archives.formats.linkformat import resolved
 from archives.model import Memento
 from archives.moment import Moment
@@ -94,6 +96,12 @@ class Fetched:
     length: int
     digest: str
     """Digest of the body in the notation of WARC."""
+
+    async def octets(self) -> bytes:
+        """Return the bytes; those on disk are read by a thread."""
+        if self.length <= _IN_MEMORY:
+            return self.body.read()
+        return await asyncio.to_thread(self.body.read)
 
     @property
     def dated(self) -> bool:
@@ -250,7 +258,7 @@ def archived_fields(copy: Fetched, registry: Registry) -> Fields | None:
     kind = stated_type(copy)
     if kind is not None:
         fields.setdefault("content-type", kind)
-    target = archived_target(copy.url, copy.status, copy.headers, registry)
+    target = archived_location(copy.url, copy.status, copy.headers, registry)
     if target is not None:
         fields.setdefault("location", target)
     return [(name.title(), value) for name, value in fields.items()]
@@ -279,21 +287,36 @@ def _archived_headers(copy: Fetched) -> Iterator[tuple[str, str]]:
             yield name[1], value
 
 
-def archived_target(
+def archived_location(
     url: str, status: int, headers: Mapping[str, str], registry: Registry
 ) -> str | None:
-    """Return the target of an archived redirect, which replay rewrote into a link to a copy.
+    """Return the Location of an archived redirect, perhaps relative to the captured URL.
 
-    None if the answer of the archive at *url* is no redirect, or does not say where to.
+    Archives rewrite it into a link to a copy, or send it as archived (pywb, with ``id_``). None
+    if the answer of the archive at *url* is no redirect, or does not say where to.
     """
-    location = headers.get("location")
-    if location is None or not 300 <= status < 400:
+    location = headers.get("location", "").strip()
+    if not location or not 300 <= status < 400:
         return None
+    address = resolved(location, url) or ""
     try:
-        link = read_link(resolved(location.strip(), url) or "", registry, Diagnosis())
-    except Malformed:
+        target = read_link(address, registry, Diagnosis()).uri
+        is_same_server = urlsplit(address)[:2] == urlsplit(url)[:2]
+    except (Malformed, ValueError):
         return None
-    return link.uri if link.uri is not None and is_clean(link.uri) else None
+    if target is None and is_same_server:
+        copy = address_of(address)
+        # Another address of the archive, written in full, is no page that was captured.
+        target = copy.original if copy else location if location != address else None
+    elif target is None:
+        target = location
+    return target if target is not None and is_clean(target) else None
+
+
+def archived_target(reply: Reply, status: int, original: str, registry: Registry) -> str | None:
+    """Return the URL to which an archived redirect of *original* leads; None if it is none."""
+    location = archived_location(reply.url, status, reply.headers, registry)
+    return None if location is None else resolved(location, original)
 
 
 _TITLE_WITHIN: Final = 128 * 1024

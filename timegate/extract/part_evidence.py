@@ -141,7 +141,7 @@ class PartEvidence:
             "held" if is_held else "delivered",
             status,
             last_modified(reply.headers, memento.captured),
-            archived_target(reply.url, status, reply.headers, self.registry),
+            archived_target(reply, status, memento.original, self.registry),
             reply.headers.get("content-type", ""),
             octets,
         )

@@ -123,6 +123,9 @@ class Metrics:
                 "timegate_waiting_for_archives", "Requests that wait for remote archives"
             ),
             "streams": self._gauge("timegate_streams", "Long responses that are being sent"),
+            "stream_octets": self._gauge(
+                "timegate_stream_octets", "Octets of whole bodies that are being sent"
+            ),
             "receiving": self._gauge(
                 "timegate_receiving", "Bodies of requests that are being received"
             ),

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, Protocol
 from archives.errors import Queued, Resting
 from archives.model import ArchiveEntry
 from archives.source import Fetcher, Reply, Request
+from timegate.event_loop import FairTurns
 
 MOST_REQUESTS: Final = 200
 """Upstream requests for one resolution. Unbound has the same limit for one client query, since
@@ -310,6 +311,10 @@ _SLOT_PATIENCE: Final = 2.0
 """Seconds that a request may wait for another response of the same archive to be sent."""
 
 
+_LONG_TURN: Final = 0.0005
+"""Seconds; writing a refusal takes about as long."""
+
+
 class BodySlots:
     """Slots for responses of archives that are read at the pace of a client.
 
@@ -321,6 +326,7 @@ class BodySlots:
         self._slots: dict[str, asyncio.Semaphore] = {}
         self._waiting: Counter[str] = Counter()
         """Requests that wait for a slot."""
+        self._refusals = FairTurns(1, longest=_LONG_TURN)
 
     @asynccontextmanager
     async def taken(self, entry: ArchiveEntry, url: str) -> AsyncGenerator[None]:
@@ -338,6 +344,8 @@ class BodySlots:
             async with asyncio.timeout(_SLOT_PATIENCE):
                 await slots.acquire()
         except TimeoutError:
+            # Hundreds that began together are refused in turns.
+            await self._refusals.enter()
             raise Queued(entry.id, url, why, _SLOT_PATIENCE) from None
         finally:
             self._waiting[entry.id] -= 1

@@ -107,12 +107,14 @@ def is_media_type(text: str) -> bool:
 
 def content_headers(status: int, fields: Fields) -> dict[str, str]:
     """Return the headers that describe the bytes, and those of the sandbox."""
-    headers = {**type_headers(value_of(fields, "content-type")), **SANDBOX}
+    # The first of several fields counts, so they are read from the end.
+    stated = {name.lower(): value.strip() for name, value in reversed(fields)}
+    headers = {**type_headers(stated.get("content-type", "")), **SANDBOX}
     for name in _UNCHANGED:
-        value = value_of(fields, name)
+        value = stated.get(name)
         if value and is_clean(value):
             headers[name.title()] = value
-    part = value_of(fields, "content-range")
+    part = stated.get("content-range")
     if status == 206 and part and is_clean(part):
         headers["Content-Range"] = part
     return headers
@@ -160,8 +162,10 @@ def value_of(fields: Fields, wanted: str) -> str:
 
 def redirect_target(status: int, fields: Fields, url: str) -> str | None:
     """Return the target of an archived redirect; None if it is none, or not http or https."""
+    if status not in REDIRECTS:
+        return None
     stated = value_of(fields, "location")
-    if status not in REDIRECTS or not stated or len(stated) > LONGEST_VALUE:
+    if not stated or len(stated) > LONGEST_VALUE:
         return None
     target = resolved(stated, url)
     return target if target is not None and target.lower().startswith(_WEB) else None

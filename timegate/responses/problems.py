@@ -14,7 +14,7 @@ from timegate.resolution.model import Attempt, Preferences, Resolution
 from timegate.resolution.query import NotNegotiable
 from timegate.responses.model import Response
 from timegate.responses.referral import missing_named_archive, named_archive
-from timegate.responses.report import referred, unasked
+from timegate.responses.report import live_member, referred, unasked
 from timegate.text import escaped, sentence
 
 PROBLEM_TYPE: Final = "application/problem+json"
@@ -246,7 +246,7 @@ def nothing_found(
         detail = "no cached answer has a copy; repeat the request without only-if-cached"
         return problem(504, "not-cached", detail, headers=headers, **unchecked)
     missing = None if registry is None else missing_named_archive(resolution, registry)
-    members = {"archives": _attempts(resolution), **unchecked}
+    members = {"archives": _attempts(resolution), **unchecked, **live_member(resolution)}
     if not resolution.complete:
         unqueried = missing if resolution.unqueried is not None else None
         names = registry or names

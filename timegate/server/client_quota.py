@@ -26,6 +26,7 @@ from timegate.responses.problems import problem
 from timegate.server.concurrency_limit import (
     EXEMPT,
     ConcurrencyLimit,
+    OctetLimit,
     Rejection,
     RequestPlaces,
     UpstreamLimit,
@@ -188,6 +189,8 @@ _STARTS_PER_TURN: Final = 16
 _PIPELINED_PER_TURN: Final = 4
 """Pipelined requests that are handled in one iteration of the event loop: 0.5 ms if cached.
 300 connections with a pipeline each would be 30 ms, in which nothing else is served."""
+_LONG_TURN: Final = 0.001
+"""Seconds. Not all are cached, and parts of lists take long: then fewer are handled at once."""
 _CHUNKS_PER_TURN: Final = 2
 """Parts of streamed responses that are made in one iteration of the event loop."""
 _LISTS: Final = ("/timemap/", "/cdx")
@@ -234,10 +237,14 @@ class ClientLimits:
     """Ends a response that makes no progress, for a new one; False if there is none."""
     bodies: ConcurrencyLimit | None = None
     """Limits the bodies of requests that are being received."""
+    octets: OctetLimit | None = None
+    """Limits the octets of whole responses that are being sent."""
     starts: FairTurns = field(default_factory=lambda: FairTurns(_STARTS_PER_TURN))
-    pipelined: FairTurns = field(default_factory=lambda: FairTurns(_PIPELINED_PER_TURN))
+    pipelined: FairTurns = field(
+        default_factory=lambda: FairTurns(_PIPELINED_PER_TURN, _LONG_TURN)
+    )
     """Turns of requests that the client sent without waiting for the response before."""
-    chunks: FairTurns = field(default_factory=lambda: FairTurns(_CHUNKS_PER_TURN))
+    chunks: FairTurns = field(default_factory=lambda: FairTurns(_CHUNKS_PER_TURN, _LONG_TURN))
     """Turns of the parts of streamed responses: making one may take some milliseconds."""
 
     def client(self, request: web.BaseRequest) -> Client:
@@ -307,6 +314,20 @@ class ClientLimits:
         """End the sending of a long response."""
         if self.streams is not None and not _is_unlimited(target):
             self.streams.leave(client.key)
+
+    async def enter_octets(self, octets: int) -> Response | None:
+        """Start to send a whole body; return the rejection if it may not start."""
+        if self.octets is None:
+            return None
+        if not self.octets.fits(octets):
+            self.make_room()
+        rejection = await self.octets.enter(octets)
+        return None if rejection is None else self._rejected(rejection)
+
+    def leave_octets(self, octets: int) -> None:
+        """End the sending of a whole body."""
+        if self.octets is not None:
+            self.octets.leave(octets)
 
     async def enter_body(self, client: Client) -> Response | None:
         """Start to receive a body; return the rejection if it may not start."""

@@ -181,6 +181,59 @@ class ConcurrencyLimit:
         return Rejection("share" if greedy and client != EXEMPT else "full")
 
 
+class OctetLimit:
+    """Limits the octets of whole responses that are being sent at the same time.
+
+    A response that exceeds the limit waits briefly for others to end, and so does as much again
+    in all; what lies beyond is rejected at once. So clients that do not read hold a bounded
+    amount of memory, however long the responses are.
+    """
+
+    def __init__(self, most: int = 64 * 1024 * 1024, wait: float = 0.5) -> None:
+        self._most = most
+        self._wait = wait
+        self._ended = asyncio.Event()
+        self._waiting = 0
+        self._last_rejection = float("-inf")
+        self.octets = 0
+
+    @property
+    def overloaded(self) -> bool:
+        """Whether a response was rejected a few seconds ago."""
+        return asyncio.get_running_loop().time() - self._last_rejection < _RECENTLY
+
+    def fits(self, octets: int) -> bool:
+        """Whether there is room; one response of any length is sent by itself."""
+        return not self.octets or self.octets + octets <= self._most
+
+    async def enter(self, octets: int) -> Rejection | None:
+        """Start to send *octets*; None for success, and then `leave` must follow."""
+        if not self.fits(octets):
+            if self._waiting + octets > self._most:
+                return self._rejection()
+            self._waiting += octets
+            try:
+                async with asyncio.timeout(self._wait):
+                    while not self.fits(octets):
+                        await self._ended.wait()
+            except TimeoutError:
+                return self._rejection()
+            finally:
+                self._waiting -= octets
+        self.octets += octets
+        return None
+
+    def _rejection(self) -> Rejection:
+        self._last_rejection = asyncio.get_running_loop().time()
+        return Rejection("full")
+
+    def leave(self, octets: int) -> None:
+        """Note that a response has ended; those that wait look again."""
+        self.octets -= octets
+        self._ended.set()
+        self._ended.clear()
+
+
 class UpstreamLimit:
     """Limits the requests that wait for remote archives, in all and for each archive.
 

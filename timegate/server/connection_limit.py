@@ -29,7 +29,7 @@ from aiohttp import StreamReader, web
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http_exceptions import InvalidURLError
 from aiohttp.http_parser import RawRequestMessage
-from aiohttp.web_protocol import RequestHandler
+from aiohttp.web_protocol import RequestHandler, RequestPayloadError
 from multidict import CIMultiDict
 
 from archives.errors import ArchiveError
@@ -325,6 +325,11 @@ class ServerConnection(RequestHandler):
         response.force_close()
         return response
 
+    def log_exception(self, *args: object, **options: object) -> None:
+        """Log a failure, unless a client ended in the middle of a body that is not read."""
+        if not isinstance(options.get("exc_info"), RequestPayloadError):
+            super().log_exception(*args, **options)
+
 
 def acknowledge(transport: asyncio.Transport) -> None:
     """Acknowledge what has arrived at once.
@@ -487,9 +492,13 @@ class LimitedServer(web.Server):
 
 def send(response: Response) -> web.Response:
     """Return *response* as an aiohttp response."""
+    return web.Response(status=response.status, headers=_headers(response), body=response.body)
+
+
+def _headers(response: Response | StreamingResponse) -> CIMultiDict[str]:
     headers = CIMultiDict(COMMON)
     headers.update(response.headers)
-    return web.Response(status=response.status, headers=headers, body=response.body)
+    return headers
 
 
 _COUNTS_OCTETS: Final = sys.platform == "linux"
@@ -499,6 +508,8 @@ _ACKNOWLEDGED: Final = slice(120, 128)
 SHORT: Final = 16 * 1024
 """Octets. Longer bodies are counted while they are sent, like streamed ones. A shorter one fits
 into the buffers of its connection, and connections are counted anyway."""
+_PART: Final = 64 * 1024
+"""Octets of a long body that are written at once."""
 
 
 def taken_octets(transport: asyncio.Transport) -> int:
@@ -536,10 +547,16 @@ async def deliver(
 
 
 async def _whole(request: web.BaseRequest, response: Response) -> web.StreamResponse:
-    sent = send(response)
+    """Send a long body in parts, so that the transport does not copy all of it."""
+    sent = web.StreamResponse(status=response.status, headers=_headers(response))
+    sent.content_length = len(response.body)
     # A client that disconnects meanwhile is no error.
     with suppress(ConnectionError):
         await sent.prepare(request)
+        if request.method != "HEAD":
+            body = memoryview(response.body)
+            for start in range(0, len(body), _PART):
+                await sent.write(body[start : start + _PART])
         await sent.write_eof()
     return sent
 
@@ -547,9 +564,7 @@ async def _whole(request: web.BaseRequest, response: Response) -> web.StreamResp
 async def _stream(
     request: web.BaseRequest, response: StreamingResponse, turns: FairTurns
 ) -> web.StreamResponse:
-    headers = CIMultiDict(COMMON)
-    headers.update(response.headers)
-    sent = web.StreamResponse(status=response.status, headers=headers)
+    sent = web.StreamResponse(status=response.status, headers=_headers(response))
     async with aclosing(response.chunks) as chunks:
         try:
             await sent.prepare(request)
@@ -578,7 +593,7 @@ async def body_of(request: web.BaseRequest, most: int, seconds: float) -> bytes:
             async for chunk in request.content.iter_any():
                 received += chunk
                 if len(received) > most:
-                    detail = f"a body may have {most} bytes; send the rest in another request"
+                    detail = f"a body may have {most} bytes"
                     raise EarlyResponse(problem(413, "too-large", detail))
     except TimeoutError as error:
         raise EarlyResponse(

@@ -230,6 +230,11 @@ class Dispatch:
             if rejection is not None:
                 return send(rejection)
             stack.callback(self._limits.leave_stream, client, target)
+            if isinstance(response, Response):
+                rejection = await self._limits.enter_octets(len(response.body))
+                if rejection is not None:
+                    return send(rejection)
+                stack.callback(self._limits.leave_octets, len(response.body))
             return await deliver(incoming.request, response, self._limits.chunks)
 
     def _target(self, request: web.BaseRequest) -> str:

@@ -13,7 +13,12 @@ from timegate.endpoints.operations import Condition
 from timegate.observability.logs import LogCounter
 from timegate.observability.metrics import Metrics
 from timegate.server.client_quota import ClientAddresses, ClientLimits, ClientQuotas
-from timegate.server.concurrency_limit import Capacity, ConcurrencyLimit, UpstreamLimit
+from timegate.server.concurrency_limit import (
+    Capacity,
+    ConcurrencyLimit,
+    OctetLimit,
+    UpstreamLimit,
+)
 from timegate.server.connection_limit import ConnectionLimit, files_allow
 
 _QUEUED_RESPONSES: Final = 8
@@ -63,6 +68,7 @@ class ProcessState:
             frozenset(entry.id for entry in config.remote),
             self.connections.make_room,
             self._bodies,
+            self._octets,
         )
 
     def _limit_requests(self, capacity: Capacity) -> None:
@@ -72,6 +78,7 @@ class ProcessState:
         queue = min(capacity.queue, _QUEUED_RESPONSES)
         self._streams = ConcurrencyLimit(replace(capacity, queue=queue))
         self._bodies = ConcurrencyLimit(capacity)
+        self._octets = OctetLimit(wait=capacity.wait)
 
     def limit_connections(self, config: Config) -> None:
         """Limit connections as configured, and by the number of files that may be open."""
@@ -86,7 +93,7 @@ class ProcessState:
         """Return the condition of the process, for readiness."""
         limits = (self._concurrency, self._upstream.requests)
         overloaded = self.connections.full or any(limit.overloaded for limit in limits)
-        lists_full = self._streams.overloaded
+        lists_full = self._streams.overloaded or self._octets.overloaded
         return Condition(overloaded, self.draining, self.reload_trouble, lists_full)
 
     def gauges(self) -> dict[str, float]:
@@ -97,6 +104,7 @@ class ProcessState:
             "waiting": upstream.in_flight,
             "queued": self._concurrency.queued + upstream.queued + self._streams.queued,
             "streams": self._streams.in_flight,
+            "stream_octets": self._octets.octets,
             "receiving": self._bodies.in_flight,
             "stalled": len(self.connections.progress),
             "overloaded": float(condition.overloaded),

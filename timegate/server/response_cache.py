@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from typing import Final, NamedTuple
 
@@ -55,8 +56,9 @@ class ResponseCache:
         if entry is None:
             return None
         refreshed = self._refreshed.get(hash(key[1]), 0)
-        if self._clock() < entry.until and entry.began >= refreshed:
-            return entry.response
+        left = entry.until - self._clock()
+        if left > 0 and entry.began >= refreshed:
+            return _aged(entry.response, left)
         del self._responses[key]
         return None
 
@@ -97,6 +99,15 @@ class ResponseCache:
         entry = _SettledEntry(began, self._clock() + settled.keep, settled)
         others = self._settled.get(key, [])[: _MOST_RANGES - 1]
         self._settled[key] = [entry, *others]
+
+
+def _aged(response: Response, left: float) -> Response:
+    """Return *response*, which is kept for *left* seconds more, with its present age."""
+    age = response.headers.get("Age")
+    if age is None:
+        return response
+    seconds = int(age) + int(response.keep - left)
+    return replace(response, headers={**response.headers, "Age": str(seconds)})
 
 
 def key_of(request: web.BaseRequest, target: str, hidden: frozenset[str]) -> Key:
@@ -155,7 +166,8 @@ _NOT_CACHED: Final = (
 
 def _size(entry: _CachedResponse) -> int:
     headers, body = entry.response.headers, entry.response.body
-    return _OVERHEAD + len(body) + sum(len(n) + len(v) for n, v in headers.items())
+    # In C: it is done for every response that is kept.
+    return _OVERHEAD + len(body) + sum(map(len, headers)) + sum(map(len, headers.values()))
 
 
 def _size_of_all(entries: list[_SettledEntry]) -> int:

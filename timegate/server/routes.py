@@ -3,11 +3,12 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from archives.warc_index.collection import Collection
 from timegate.collections.extents import HeldExtents
 from timegate.core import Core
+from timegate.endpoints import PDIS, STORE
 from timegate.endpoints.cdx import CdxCaptures, PywbCdx, WaybackCdx
 from timegate.endpoints.changes import PREFIX as CHANGES
 from timegate.endpoints.changes import AnnouncedWriter, ChangesEndpoint, ChangesTiming
@@ -35,13 +36,6 @@ from timegate.endpoints.replay import (
     not_reconstructed,
 )
 from timegate.endpoints.resolve import BatchResolve, Resolve
-from timegate.endpoints.series import PREFIXES as PDIS
-from timegate.endpoints.series import SeriesEndpoint
-from timegate.endpoints.series_pages import SeriesBrowsing
-from timegate.endpoints.series_thttp import SeriesOperations
-from timegate.endpoints.series_writes import SeriesWrites
-from timegate.endpoints.store import PREFIX as STORE
-from timegate.endpoints.store import KeepCapture, StoreEndpoint, StoreSite
 from timegate.endpoints.thttp import ThttpEndpoint
 from timegate.endpoints.timegate import TimeGateEndpoint, forwarded
 from timegate.endpoints.timemap import TimeMapEndpoint
@@ -51,16 +45,14 @@ from timegate.extract.titles import ArchivedTitles
 from timegate.following.follower import Follower
 from timegate.observability.logs import AccessLog
 from timegate.pages.answer_pages import AnswerPages, HtmlProblems
+from timegate.pages.archives import CHECKS_PATH as CHECKS
 from timegate.pages.archives import ArchivePages
 from timegate.pages.captures import CapturesPage, CaptureTables
-from timegate.pages.checks import PATH as CHECKS
-from timegate.pages.checks import ArchiveChecks
 from timegate.pages.documentation import Documentation
 from timegate.pages.home import Home, RunningSearches, SearchEvents
 from timegate.pages.json_pages import JsonPage
 from timegate.pages.kept_answers import KeptAnswers
 from timegate.pages.rendering import Pages, icon, static
-from timegate.pages.series import SeriesPages
 from timegate.pages.timeline import Timeline
 from timegate.redis import is_shared
 from timegate.resolution.exhaustive import ExhaustiveResolver
@@ -72,6 +64,12 @@ from timegate.server.client_quota import ClientLimits
 from timegate.server.middleware import Dispatch, Routes
 from timegate.store import RevisionWriter
 
+if TYPE_CHECKING:
+    from timegate.endpoints.series import SeriesEndpoint
+    from timegate.endpoints.store import KeepCapture, StoreEndpoint
+    from timegate.pages.checks import ArchiveChecks
+
+# What few servers have is imported where it is configured: stores, series, and checks.
 SERIES: Final = "/series/"
 
 
@@ -83,8 +81,8 @@ class Dependencies:
     limits: ClientLimits
     condition: Callable[[], Condition]
     follower: Follower
-    checks: ArchiveChecks | None
-    keeping: Callable[[RevisionWriter], KeepCapture | None] = lambda _: None
+    checks: "ArchiveChecks | None"
+    keeping: "Callable[[RevisionWriter], KeepCapture | None]" = lambda _: None
     """Returns what keeps references in the store of a writer; None where that is off."""
 
 
@@ -140,7 +138,7 @@ class _Handlers:
         )
         self.series = self.series_endpoint()
         self.documentation = Documentation(
-            self.pages, description(needs.core.base_url, self.unserved())
+            self.pages, lambda: description(needs.core.base_url, self.unserved())
         )
 
     def exact(self, home: Home) -> dict[str, Handler]:
@@ -276,9 +274,13 @@ class _Handlers:
             ends=lambda: self.needs.condition().draining,
         )
 
-    def stores(self) -> StoreEndpoint | None:
+    def stores(self) -> "StoreEndpoint | None":
         """Return the handler of all stores; None if none is configured."""
         core = self.needs.core
+        if not core.stores:
+            return None
+        from timegate.endpoints.store import StoreEndpoint, StoreSite  # noqa: PLC0415
+
         opened = {one.collection.id: one.collection for one in core.local.collections}
         sites = {}
         for name, writer in core.stores.items():
@@ -299,11 +301,13 @@ class _Handlers:
             observe=core.metrics.answered,
         )
 
-    def series_endpoint(self) -> SeriesEndpoint | None:
+    def series_endpoint(self) -> "SeriesEndpoint | None":
         """Return the handler of all series; None if none is configured."""
         series = self.needs.core.series
         if series is None:
             return None
+        from timegate.endpoints.series import SeriesEndpoint  # noqa: PLC0415
+
         base_url = self.needs.core.base_url
         endpoint = SeriesEndpoint(
             series, self.registry, self.resolve.whole, base_url, series.resolvers
@@ -323,6 +327,9 @@ class _Handlers:
         endpoint = self.series
         if endpoint is None:
             return {}
+        from timegate.endpoints.series_pages import SeriesBrowsing  # noqa: PLC0415
+        from timegate.pages.series import SeriesPages  # noqa: PLC0415
+
         browsing = SeriesBrowsing(endpoint, SeriesPages(self.pages))
         return {
             **{prefix: endpoint.at(prefix) for prefix in PDIS},
@@ -337,6 +344,8 @@ class _Handlers:
         if self.store is not None:
             writes[STORE] = self.store
         if self.series is not None:
+            from timegate.endpoints.series_writes import SeriesWrites  # noqa: PLC0415
+
             observe = self.needs.core.metrics.answered
             for prefix in (*PDIS, SERIES):
                 writes[prefix] = SeriesWrites(self.series, prefix, observe)
@@ -346,6 +355,8 @@ class _Handlers:
         """Return the handler of THTTP operations."""
         thttp = ThttpEndpoint(self.answers, self.registry, self.plan)
         if self.series is not None:
+            from timegate.endpoints.series_thttp import SeriesOperations  # noqa: PLC0415
+
             thttp.series = SeriesOperations(self.series)
         return thttp
 

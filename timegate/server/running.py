@@ -18,6 +18,7 @@ from contextlib import (
     suppress,
 )
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Generic, Literal, Self, TypeVar
@@ -41,6 +42,8 @@ _COLLECTED_AFTER: Final = (2_000, 10, 100)
 With 20,000, a collection under load took 20 to 46 ms, in which nothing is served; now 14."""
 _REFRESH: Final = 5.0
 """Seconds between two updates of the metrics that workers share."""
+_PREPARED_AFTER: Final = 0.5
+"""Seconds in which the first requests have the processor for themselves."""
 _REQUESTS_END_WITHIN: Final = 60.0
 """Seconds in which requests to an old handler have to end; a TimeMap takes no longer."""
 C = TypeVar("C")
@@ -102,8 +105,10 @@ async def run_server(
 
 
 async def _prepared() -> None:
-    """Compile templates in a thread: it takes long, and few clients need them at once."""
+    """Import and compile, in a thread, what few of the first requests need: it takes long."""
+    await asyncio.sleep(_PREPARED_AFTER)
     await asyncio.to_thread(prepare)
+    await asyncio.to_thread(import_module, "timegate.references.formats")
     gc.freeze()
 
 

@@ -161,6 +161,21 @@ async def test_nothing_but_unjudged_captures_is_no_empty_list(path: str, field: 
     assert f"do not state {field}" in problem["detail"]
 
 
+async def test_an_empty_page_after_the_last_row_is_no_problem_of_the_filter() -> None:
+    """Clients that page by offset until nothing is left must find an end."""
+    pairs = [("filter", "statuscode:200"), ("offset", "1")]
+
+    async with serving(*two()) as site:
+        lines = await asked(site, IA, *pairs)
+        array = await asked(site, IA, *pairs, ("output", "json"))
+        pywb = await asked(site, "/cdx", *pairs)
+
+    assert (lines.status, lines.body) == (200, b"")
+    assert (array.status, array.body) == (200, b"[]\n")
+    assert pywb.status == 404
+    assert lines.headers["Memento-Sources"] == "partial;asked=2;failed=0;unjudged=2"
+
+
 async def test_an_archive_that_did_not_answer_outweighs_unjudged_captures() -> None:
     silent = lister("c", Unreachable("c", "", "it is down"))
 

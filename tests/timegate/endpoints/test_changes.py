@@ -259,6 +259,22 @@ async def test_a_stream_has_heartbeats_and_an_end(tmp_path: Path) -> None:
     assert second == b": no change\n\n"
 
 
+async def test_streams_that_begin_together_are_bounded_too(tmp_path: Path) -> None:
+    """They count before anything is awaited, and until they are closed, read or not."""
+    request = ClientRequest("GET", f"events/{FOLLOWED}", {})
+    async with endpoint(tmp_path, ListedArchive()) as (changes, _):
+        begun = await asyncio.gather(*(changes(request) for _ in range(MOST_STREAMS + 9)))
+        for stream in begun:
+            if isinstance(stream, StreamingResponse):
+                await stream.chunks.aclose()
+        again = await asyncio.gather(*(changes(request) for _ in range(MOST_STREAMS)))
+        for stream in again:
+            assert isinstance(stream, StreamingResponse)
+            await stream.chunks.aclose()
+
+    assert sum(isinstance(each, StreamingResponse) for each in begun) == MOST_STREAMS
+
+
 async def test_streams_are_bounded(tmp_path: Path) -> None:
     request = ClientRequest("GET", f"events/{FOLLOWED}", {})
     async with endpoint(tmp_path, ListedArchive()) as (changes, _):

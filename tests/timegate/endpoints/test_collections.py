@@ -222,6 +222,17 @@ async def test_cdx_filters_do_not_take_an_unknown_status_for_no_capture(
     assert json.loads(seen.body)["unjudged"] == len(STAMPS)
 
 
+async def test_cdx_of_an_offset_after_the_last_row_is_no_problem_of_the_filter(
+    collection: FakeCollection,
+) -> None:
+    collection.rows[1:] = [row._replace(status=None) for row in collection.rows[1:]]
+
+    first = await listed(collection, filter="=status:200")
+    later = await listed(collection, filter="=status:200", offset="1")
+
+    assert (first.status, later.status) == (200, 404)
+
+
 @pytest.mark.parametrize(
     ("url", "match", "urls"),
     [

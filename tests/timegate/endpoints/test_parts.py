@@ -28,8 +28,10 @@ REFERENCE = f"duri:2016-01:{URL}"
 class Parts:
     """The parts of every page: one that was found, and one with markup in its name."""
 
-    def __init__(self, error: str = "") -> None:
+    def __init__(self, error: str = "", of: str = "") -> None:
+        """Raise *error* for every page, or for those of one archive."""
         self.error = error
+        self.broken = of
         self.asked = 0
         self.preferences = Preferences()
 
@@ -43,7 +45,7 @@ class Parts:
         del context, limits
         self.preferences = preferences
         self.asked += 1
-        if self.error:
+        if self.error and self.broken in ("", memento.archive):
             raise Misbehaved(memento.archive, memento.uri, self.error)
         image = memento._replace(original=f"{URL}cat.jpg", status=200)
         parts = (
@@ -173,3 +175,27 @@ async def test_without_a_page_nothing_is_looked_for() -> None:
 
     assert answer.status == 404
     assert parts.asked == 0
+
+
+async def test_the_copy_of_another_archive_is_taken_if_a_page_cannot_be_read() -> None:
+    """The verdict counts the archive that failed."""
+    broken = FakeArchive("a", stamps=("20160122112029",))
+    good = FakeArchive("b", stamps=("20160202112029",))
+    parts = Parts("body breaks off", of="a")
+
+    async with site(parts, broken, good) as gate:
+        answer = await gate.ask(f"/parts/{REFERENCE}?as=json")
+
+    assert (answer.status, parts.asked) == (200, 2)
+    assert "failed=1" in answer.headers["Memento-Precision"]
+    assert "20160202112029" in answer.body.decode()
+
+
+async def test_without_another_copy_the_failure_is_named() -> None:
+    broken = FakeArchive("a", stamps=("20160122112029",))
+
+    async with site(Parts("body breaks off", of="a"), broken, FakeArchive("b")) as gate:
+        answer = await gate.ask(f"/parts/{REFERENCE}?as=json")
+
+    assert answer.status == 502
+    assert "body breaks off" in json.loads(answer.body)["detail"]

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from archives.errors import ArchiveError, Misbehaved, Unreachable
+from archives.errors import ArchiveError, Misbehaved, Queued, Unreachable
 from archives.model import ArchiveEntry
 from archives.registry import Registry
 from archives.source import Request
@@ -439,6 +439,45 @@ async def test_a_body_that_fails_at_its_start_is_an_error_response() -> None:
     seen = await seen_of(broken)
 
     assert seen.status == 502
+
+
+async def test_a_body_that_fails_at_its_start_leads_to_the_copy_of_another_archive() -> None:
+    """The verdict of the redirect names the archive that failed."""
+    broken = Canned(200, IMAGE, (), breaks=Misbehaved("a", RAW, "is no gzip"))
+    archives = (FakeArchive("a", 0.0, (STAMP,)), FakeArchive("b", 0.0, (LATER,)))
+
+    async with proxying(fetcher(broken), *archives) as site:
+        seen = await site.ask(ADDRESS)
+
+    assert (seen.status, seen.headers["Location"]) == (302, f"{OURS}/{LATER}/{URL}")
+    assert "sources=partial" in seen.headers["Memento-Precision"]
+    assert "failed=1" in seen.headers["Memento-Precision"]
+
+
+async def test_bytes_that_our_own_limit_delays_are_not_looked_for_elsewhere() -> None:
+    archives = (FakeArchive("a", 0.0, (STAMP,)), FakeArchive("b", 0.0, (LATER,)))
+    busy = Queued("a", RAW, "too many of its mementos and lists are being sent", 2.0)
+
+    async with proxying(fetcher(busy), *archives) as site:
+        seen = await site.ask(ADDRESS)
+
+    assert seen.status >= 500
+    assert "Location" not in seen.headers
+
+
+async def test_another_archive_with_the_same_second_delivers_its_bytes() -> None:
+    broken = Canned(200, IMAGE, (), breaks=Misbehaved("a", RAW, "is no gzip"))
+    good = Canned(200, IMAGE, b"bytes of b")
+    upstream = FakeFetcher(
+        {RAW: broken, RAW.replace("a.host", "b.host"): good}, ("a.host", "b.host")
+    )
+    archives = (FakeArchive("a", 0.0, (STAMP,)), FakeArchive("b", 0.0, (STAMP,)))
+
+    async with proxying(upstream, *archives) as site:
+        seen = await site.ask(ADDRESS)
+
+    assert seen.status == 200
+    assert b"bytes of b" in seen.body
 
 
 @pytest.mark.parametrize("most", [1024**3, 4])

@@ -177,6 +177,8 @@ async def test_a_thing_is_answered_with_303_to_its_document() -> None:
         (f"/resolve/{PWID}?precision=any&precision=exact", 400, "bad-parameter"),
         (f"/resolve/{PWID}?archives=nope", 400, "bad-parameter"),
         ("/nothing-here", 400, "bad-identifier"),
+        ("/__wb/sparkline?url=example.org&output=json", 404, "not-found"),
+        ("/save/http://example.org/", 404, "not-found"),
     ],
 )
 async def test_each_error_has_its_status_and_problem_type(

@@ -219,6 +219,47 @@ async def test_an_archived_redirect_to_the_live_page_leads_to_us(location: str) 
     assert seen.headers["Location"].endswith("example.org/new")
 
 
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        ("http://a/20160122112029id_/http://www.example.org", 200),
+        ("http://a/20160122112030id_/http://www.example.org", 302),
+        ("http://a/20160122112029id_/http://example.org/other", 302),
+        ("http://b/20160122112029id_/http://www.example.org", 302),
+    ],
+)
+async def test_an_archive_may_redirect_to_another_spelling_of_the_same_capture(
+    target: str, status: int
+) -> None:
+    """pywb adds a slash to the URL of a host. Otherwise another copy is given."""
+    respelled = Canned(307, {"Location": target})
+
+    async with serving(*archives(), bytes_at={RAW: respelled, target: BYTES}) as site:
+        seen = await site.ask(f"/web/20160122112029id_/{URL}")
+
+    assert seen.status == status
+    assert (seen.body == b"abc") == (status == 200)
+
+
+@pytest.mark.parametrize(
+    ("location", "target"),
+    [
+        ("/new?a=b", "http://example.org/new?a=b"),
+        ("new", "http://example.org/new"),
+        ("//m.example.org/", "http://m.example.org/"),
+    ],
+)
+async def test_an_archived_redirect_that_is_not_rewritten_is_relative_to_the_page(
+    location: str, target: str
+) -> None:
+    moved = Canned(302, {"Location": location, "Memento-Datetime": DATE})
+
+    async with serving(*archives(), bytes_at={RAW: moved}) as site:
+        seen = await site.ask(f"/web/20160122112029id_/{URL}")
+
+    assert seen.headers["Location"] == f"{HERE}/web/20160122112029id_/{target}"
+
+
 async def test_an_archived_redirect_to_a_script_leads_nowhere() -> None:
     moved = Canned(301, {"Location": "javascript:alert(1)", "Memento-Datetime": DATE})
 

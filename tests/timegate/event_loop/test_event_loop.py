@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from itertools import pairwise
+from itertools import count, pairwise
 
 import pytest
 
@@ -32,6 +32,28 @@ async def test_a_hundred_waiters_pass_seven_at_a_time_and_in_order() -> None:
 
     assert passed == list(range(100))
     assert max(later - sooner for sooner, later in pairwise(counts)) == 7
+
+
+async def test_long_iterations_start_fewer_jobs_and_short_ones_more_again() -> None:
+    seconds, now = 0.005, count()
+    turnstile = FairTurns(4, longest=0.001, clock=lambda: next(now) * seconds)
+
+    async def counted() -> list[int]:
+        passed, counts = list[int](), list[int]()
+        async with asyncio.TaskGroup() as group:
+            for number in range(20):
+                group.create_task(_passing(turnstile, number, passed))
+            group.create_task(_turns(counts, passed, 20))
+        return [later - sooner for sooner, later in pairwise(counts)]
+
+    slow = await counted()
+    seconds = 0.0001
+    quick = await counted()
+
+    assert slow[1:11] == [2, 1, 0, 0, 0, 1, 0, 0, 0, 1]
+    assert set(slow[2:]) == {0, 1}
+    assert max(quick) == 4
+    assert quick.count(0) <= 4
 
 
 async def test_a_single_waiter_passes_at_once() -> None:

@@ -5,7 +5,13 @@ import asyncio
 import pytest
 
 from tests.clock import in_virtual_time
-from timegate.server.concurrency_limit import EXEMPT, Capacity, ConcurrencyLimit, Rejection
+from timegate.server.concurrency_limit import (
+    EXEMPT,
+    Capacity,
+    ConcurrencyLimit,
+    OctetLimit,
+    Rejection,
+)
 
 NO_QUEUE = Capacity(in_flight=4, queue=0, wait=10.0)
 NOBODY_WAITS_LONG = Capacity(in_flight=4, queue=2, wait=0.0)
@@ -206,3 +212,28 @@ def test_rejections_from_the_queue_are_overload_even_while_places_change() -> No
         return [*states, limit.overloaded]
 
     assert in_virtual_time(story()) == [True, True, False]
+
+
+async def test_octets_wait_for_others_to_end_and_beyond_that_are_rejected() -> None:
+    limit = OctetLimit(most=10, wait=5.0)
+
+    assert await limit.enter(100) is None, "one response of any length is sent"
+    async with asyncio.TaskGroup() as group:
+        queued = group.create_task(limit.enter(6))
+        await asyncio.sleep(0)
+        assert await limit.enter(5) == Rejection("full"), "at most the limit waits"
+        assert limit.overloaded
+        limit.leave(100)
+    assert queued.result() is None
+    assert await limit.enter(4) is None
+    assert limit.octets == 10
+
+
+async def test_octets_that_wait_too_long_are_rejected_and_hold_nothing() -> None:
+    limit = OctetLimit(most=10, wait=0.01)
+
+    await limit.enter(10)
+    assert await limit.enter(1) == Rejection("full")
+    limit.leave(10)
+    assert await limit.enter(10) is None
+    assert limit.octets == 10

@@ -18,7 +18,7 @@ from timegate.config.schema import LimitsSection
 from timegate.demo import demo_config
 from timegate.responses.model import ClientRequest, Handler, Response, StreamingResponse
 from timegate.server.client_quota import ClientLimits
-from timegate.server.concurrency_limit import Capacity, ConcurrencyLimit
+from timegate.server.concurrency_limit import Capacity, ConcurrencyLimit, OctetLimit
 from timegate.server.connection_limit import ConnectionLimit, Progress, ProgressRule
 from timegate.server.listener import bound, serving
 from timegate.server.middleware import Dispatch, Routes
@@ -252,3 +252,33 @@ async def half_sent(site: Site) -> socket.socket:
     head = b"POST /resolve HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345"
     await loop.sock_sendall(client, head)
     return client
+
+
+async def test_whole_responses_that_are_not_read_hold_a_bounded_number_of_octets() -> None:
+    """Responses beyond the limit are rejected, and afterwards the next is sent again."""
+    octets = OctetLimit(most=2 * OCTETS, wait=0.05)
+    refused: list[str] = []
+    limits = ClientLimits(
+        ConcurrencyLimit(), streams=ConcurrencyLimit(), octets=octets, count=refused.append
+    )
+
+    async with served(Routed(), limits, ConnectionLimit()) as site:
+        with ExitStack() as clients:
+            for _ in range(2):
+                clients.enter_context(await unread(site, "GET /whole"))
+            await until(lambda: octets.octets == 2 * OCTETS)
+            third = await site.ask("/whole")
+            overloaded = octets.overloaded
+        await until(lambda: octets.octets == 0)
+        fourth = await site.ask("/whole")
+
+    assert (third.status, refused, overloaded) == (503, ["full"], True)
+    assert (fourth.status, len(fourth.body)) == (200, OCTETS)
+
+
+async def test_a_head_request_for_a_long_body_has_its_length_and_no_body() -> None:
+    async with served(Routed(), ClientLimits(), ConnectionLimit()) as site:
+        answer = await site.ask("/whole", method="HEAD")
+
+    assert (answer.status, answer.body) == (200, b"")
+    assert answer.headers["Content-Length"] == str(OCTETS)

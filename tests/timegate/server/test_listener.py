@@ -288,6 +288,25 @@ async def test_a_client_that_disconnects_is_not_logged(
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
+async def test_a_client_that_was_refused_may_disconnect_in_its_body(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    connections = ConnectionLimit()
+    with bound("127.0.0.1", 0) as place:
+        routes = Routes({"/": ok}, {}, ok)
+        async with serving_at(Dispatch(routes), place, connections=connections):
+            reader, writer = await asyncio.open_connection(*place.getsockname())
+            writer.write(
+                b"PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"
+            )
+            refused = await reader.readuntil(b"\r\n")
+            writer.transport.abort()
+            await until(lambda: connections.total == 0)
+
+    assert b" 405 " in refused
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
 async def _body() -> AsyncGenerator[bytes, None]:
     yield b"x"
 

@@ -46,6 +46,18 @@ def test_other_cache_directives_keep_nothing_and_replace_nothing(control: str) -
     assert cache.get(PLAIN) is OLD
 
 
+def test_the_age_of_a_response_grows_while_it_is_kept() -> None:
+    now = [100.0]
+    cache = ResponseCache(lambda: now[0])
+    cache.put(PLAIN, Response(200, {"Age": "25"}, keep=60.0), cache.began())
+    ages = []
+    for now[0] in (100.0, 112.5, 159.9):
+        found = cache.get(PLAIN)
+        ages.append(None if found is None else found.headers["Age"])
+
+    assert ages == ["25", "37", "84"]
+
+
 class _Settled:
     """Responses for all times of a day; anything else is no such time."""
 

@@ -1,6 +1,7 @@
 """Reload: the handler is replaced while requests are being answered."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -161,6 +162,40 @@ async def test_any_broken_configuration_keeps_the_old_one(tmp_path: Path, text: 
     await reload()
 
     assert reload.state.reload_trouble is not None
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def _itself(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+def _sparse(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 3 * 1024**3)
+
+
+@pytest.mark.parametrize("make", [_pipe, _device, _itself, _sparse, Path.mkdir])
+@pytest.mark.parametrize("kind", ["configuration", "archives"])
+async def test_what_is_no_file_of_a_configuration_keeps_the_old_one(
+    tmp_path: Path, make: Callable[[Path], None], kind: str
+) -> None:
+    """A pipe that nobody writes to is not waited for, and a device is not read without end."""
+    path = tmp_path / "replaced"
+    make(path)
+    files = (path, None) if kind == "configuration" else (None, path)
+    reload = _reload(lambda: load_config(*files))
+
+    await asyncio.wait_for(reload(), 60)
+
+    assert reload.state.reload_trouble is not None
+    assert "cannot be read" in reload.state.reload_trouble
 
 
 @pytest.mark.parametrize("error", [RecursionError(), MemoryError(), ZeroDivisionError()])
