@@ -8,14 +8,16 @@ import json
 import re
 import subprocess
 import sys
+from base64 import b32encode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha1
 from io import BytesIO
 from itertools import takewhile
 from pathlib import Path
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode, urljoin, urlsplit
 
 import cdx_toolkit  # type: ignore[import-untyped]
 import pytest
@@ -31,17 +33,24 @@ from waybackpack import asset, cdx
 from waybackpy import WaybackMachineCDXServerAPI
 
 from archives.warc_index.building import index_collection
-from tests.end_to_end.pywb import running_pywb
+from tests.end_to_end.pywb import Pywb, running_pywb
 from tests.end_to_end.server import serving
 
 SITE = "http://shop.example"
 FRONT = f"{SITE}/"
 MOVED = f"{SITE}/old"
+SHIFTED = f"{SITE}/shifted"
+"""An archived redirect with a relative target."""
 GONE = f"{SITE}/gone"
 STYLE = f"{SITE}/style.css"
 LOGO = f"{SITE}/logo.png"
 QUERY = f"{SITE}/list?page=2&sort=%C3%BC"
 OTHER = "http://blog.shop.example/post"
+BARE = "http://bare.shop.example"
+"""Without a slash: pywb redirects to the address with one."""
+SECURE = "https://secure.example/in"
+PLAIN = "http://secure.example/in"
+"""An archived redirect to `SECURE`, which has the same key in an index."""
 BINARY = bytes(range(256)) * 40
 
 
@@ -57,6 +66,10 @@ class Shot:
     more: tuple[tuple[str, str], ...] = ()
 
     @property
+    def moment(self) -> datetime:
+        return datetime.strptime(self.stamp, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+
+    @property
     def key(self) -> tuple[str, str]:
         return self.stamp, self.url
 
@@ -70,22 +83,30 @@ SHOTS = (
     Shot(FRONT, "20160101000001", page("first")),
     Shot(FRONT, "20170101000001", page("third")),
     Shot(MOVED, "20150101000002", b"", status="301 Moved", more=(("Location", FRONT),)),
+    Shot(SHIFTED, "20150101000008", b"moved", status="302 Found", more=(("Location", "/"),)),
     Shot(GONE, "20150101000003", page("gone"), status="404 Not Found"),
     Shot(STYLE, "20150101000004", b"body { background: url(/logo.png) }", "text/css"),
     Shot(LOGO, "20150101000005", BINARY, "image/png"),
     Shot(QUERY, "20150101000006", page("query")),
     Shot(OTHER, "20150101000007", page("blog")),
+    Shot(BARE, "20150101000009", page("bare")),
+    Shot(
+        PLAIN, "20150101000010", b"to https", status="301 Moved", more=(("Location", SECURE),)
+    ),
+    Shot(GONE, "20150101000011", page("gone again"), status="404 Not Found"),
+    Shot(SECURE, "20150101000012", page("secure")),
 )
 BYTES = {shot.key: shot.body for shot in SHOTS}
 FRONTS = [shot.stamp for shot in SHOTS if shot.url == FRONT]
 OF_SITE = {shot.key for shot in SHOTS if shot.url.startswith(f"{SITE}/")}
+OF_DOMAIN = {shot.key for shot in SHOTS if "shop.example" in shot.url}
 
 
 def write_warc(folder: Path, shots: Sequence[Shot]) -> None:
     with (folder / "shop.warc.gz").open("wb") as file:
         writer = WARCWriter(file, gzip=True)
         for shot in shots:
-            at = datetime.strptime(shot.stamp, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+            at = shot.moment
             fields = [("Content-Type", shot.type), ("Server", "shop/1"), *shot.more]
             record = writer.create_warc_record(
                 shot.url,
@@ -103,13 +124,17 @@ def over_pywb(root: Path, shots: Sequence[Shot]) -> Iterator[str]:
     """Run pywb over *shots*; yields its entry in our configuration."""
     root.mkdir()
     with running_pywb("plain", root, lambda folder: write_warc(folder, shots)) as pywb:
-        yield (
-            '[[archive]]\nid = "theirs"\nkind = "memento"\n'
-            f'timegate = "{pywb.url}"\ntimemap = "{pywb.url}timemap/link/"\n'
-            f'cdx = "{pywb.url}cdx"\ndialect = "pywb-cdxj"\n'
-            f'replay = "{pywb.url}{{time14}}/{{uri}}"\n'
-            f'raw = "{pywb.url}{{time14}}id_/{{uri}}"\n'
-        )
+        yield entry_of(pywb)
+
+
+def entry_of(pywb: Pywb) -> str:
+    return (
+        '[[archive]]\nid = "theirs"\nkind = "memento"\n'
+        f'timegate = "{pywb.url}"\ntimemap = "{pywb.url}timemap/link/"\n'
+        f'cdx = "{pywb.url}cdx"\ndialect = "pywb-cdxj"\n'
+        f'replay = "{pywb.url}{{time14}}/{{uri}}"\n'
+        f'raw = "{pywb.url}{{time14}}id_/{{uri}}"\n'
+    )
 
 
 @contextmanager
@@ -140,9 +165,14 @@ def gate(
             stack.enter_context(archive(folder / f"{number}", shots))
             for number, (archive, shots) in enumerate(ARCHIVES[request.param])
         ]
-        config = folder / "timegate.toml"
-        config.write_text("[archives]\nuse = []\n" + "".join(entries))
+        config = configured(folder, *entries)
         yield stack.enter_context(serving("--config", str(config))).url
+
+
+def configured(folder: Path, *entries: str) -> Path:
+    config = folder / "timegate.toml"
+    config.write_text("[archives]\nuse = []\n" + "".join(entries))
+    return config
 
 
 # waybackpack
@@ -172,7 +202,7 @@ def test_waybackpack_stores_every_version_of_a_page(
 
 
 @pytest.mark.usefixtures("packs")
-@pytest.mark.parametrize("url", [LOGO, QUERY, STYLE])
+@pytest.mark.parametrize("url", [LOGO, QUERY, STYLE, BARE])
 def test_waybackpack_stores_any_file(tmp_path: Path, url: str) -> None:
     waybackpack.Pack(url).download_to(str(tmp_path), raw=True)
 
@@ -219,14 +249,14 @@ def test_waybackpy_lists_all_pages_with_a_prefix(gate: str, limit: str | None) -
 
     assert {(one.timestamp, one.original) for one in found} == OF_SITE
     assert len(found) == len(OF_SITE)
-    assert {one.statuscode for one in found} == {"200", "301", "404"}
+    assert {one.statuscode for one in found} == {"200", "301", "302", "404"}
     assert all(int(one.length) > 0 for one in found)
     urlkeys = [(one.urlkey, one.timestamp) for one in found]
     assert urlkeys == sorted(urlkeys)
 
 
 @pytest.mark.parametrize(
-    ("match_type", "count"), [("host", len(OF_SITE)), ("domain", len(SHOTS)), ("exact", 3)]
+    ("match_type", "count"), [("host", len(OF_SITE)), ("domain", len(OF_DOMAIN)), ("exact", 3)]
 )
 def test_waybackpy_lists_a_host_and_a_domain(gate: str, match_type: str, count: int) -> None:
     index = WaybackMachineCDXServerAPI(
@@ -265,29 +295,40 @@ def edgi_pointed(gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_edgis_client_downloads_all_pages_with_a_prefix(limit: int) -> None:
     with wayback.WaybackClient() as client:
         records = [*client.search(f"{SITE}/", match_type="prefix", limit=limit)]
-        plain = [one for one in records if one.statuscode != 301]
+        plain = [one for one in records if one.statuscode not in (301, 302)]
         mementos = {
             (f"{one.timestamp:%Y%m%d%H%M%S}", one.original): client.get_memento(one).content
             for one in plain
         }
 
     assert {(f"{one.timestamp:%Y%m%d%H%M%S}", one.original) for one in records} == OF_SITE
-    assert mementos == {key: BYTES[key] for key in OF_SITE if key[1] != MOVED}
+    assert mementos == {key: BYTES[key] for key in OF_SITE if key[1] not in (MOVED, SHIFTED)}
 
 
 @pytest.mark.usefixtures("edgi_pointed")
-def test_edgis_client_follows_an_archived_redirect(gate: str) -> None:
-    when = datetime(2015, 1, 1, 0, 0, 2, tzinfo=UTC)
+@pytest.mark.parametrize(("url", "second", "status"), [(MOVED, 2, 301), (SHIFTED, 8, 302)])
+def test_edgis_client_follows_an_archived_redirect(
+    gate: str, url: str, second: int, status: int
+) -> None:
+    when = datetime(2015, 1, 1, 0, 0, second, tzinfo=UTC)
 
     with wayback.WaybackClient() as client:
-        memento = client.get_memento(MOVED, when)
-        kept = client.get_memento(MOVED, when, follow_redirects=False)
+        memento = client.get_memento(url, when)
+        kept = client.get_memento(url, when, follow_redirects=False)
 
     assert memento.content == BYTES["20150101000001", FRONT]
-    assert [one.url for one in memento.history] == [MOVED]
+    assert [one.url for one in memento.history] == [url]
     assert memento.memento_url.startswith(f"{gate}/web/")
-    assert kept.status_code == 301
-    assert kept.headers["Location"] == FRONT
+    assert kept.status_code == status
+    assert urljoin(url, kept.headers["Location"]) == FRONT
+
+
+@pytest.mark.usefixtures("edgi_pointed")
+def test_edgis_client_gets_the_page_behind_a_redirect_to_https() -> None:
+    with wayback.WaybackClient() as client:
+        memento = client.get_memento(PLAIN, "20150101000010", exact=False)
+
+    assert memento.content == BYTES["20150101000012", SECURE]
 
 
 @pytest.mark.usefixtures("edgi_pointed")
@@ -313,7 +354,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("path", ["/cdx", "/cdx/search/cdx"])
 @pytest.mark.parametrize(
     ("url", "expected"),
-    [(f"{SITE}/*", OF_SITE), ("*.shop.example", {*BYTES}), ("shop.example/l*", None)],
+    [(f"{SITE}/*", OF_SITE), ("*.shop.example", OF_DOMAIN), ("shop.example/l*", None)],
 )
 def test_cdx_toolkit_lists_and_downloads_by_wildcard(
     gate: str, path: str, url: str, expected: set[tuple[str, str]] | None
@@ -382,8 +423,47 @@ def test_wayback_machine_downloader_stores_a_whole_site(gate: str) -> None:
     assert files == {
         FRONT: BYTES["20170101000001", FRONT],
         MOVED: BYTES["20150101000001", FRONT],
+        SHIFTED: BYTES["20150101000001", FRONT],
         STYLE: BYTES["20150101000004", STYLE],
         LOGO: BINARY,
         QUERY: BYTES["20150101000006", QUERY],
     }
     assert replies[GONE].status_code == 404
+
+
+# wayback-machine-downloader 2.3.1 (Ruby): archive_api.rb. As the one above, but it requests
+# only captures with status 200, and ends with an error at any answer that is none.
+
+
+def write_revisits(folder: Path) -> None:
+    """Write `SHOTS`, and three revisits of the front page, whose status pywb does not state."""
+    write_warc(folder, SHOTS)
+    with (folder / "again.warc.gz").open("wb") as file:
+        writer = WARCWriter(file, gzip=True)
+        for year in (2018, 2019, 2020):
+            digest = f"sha1:{b32encode(sha1(SHOTS[0].body).digest()).decode()}"  # noqa: S324 -- that of WARC
+            dates = {"WARC-Date": f"{year}-01-01T00:00:01Z"}
+            first = f"{SHOTS[0].moment:%Y-%m-%dT%H:%M:%SZ}"
+            record = writer.create_revisit_record(
+                FRONT, digest, FRONT, first, warc_headers_dict=dates
+            )
+            writer.write_record(record)
+
+
+def test_the_pages_of_a_filtered_list_end_without_an_error(tmp_path: Path) -> None:
+    fields = {"output": "json", "url": f"{SITE}/*", "fl": "timestamp,original"}
+    fields |= {"collapse": "digest", "gzip": "false", "filter": "statuscode:200"}
+    replies = []
+    with (
+        running_pywb("plain", tmp_path, write_revisits) as pywb,
+        serving("--config", str(configured(tmp_path, entry_of(pywb)))) as running,
+    ):
+        for page_index in range(2):
+            query = urlencode(fields | {"page": str(page_index)})
+            reply = requests.get(f"{running.url}/cdx/search/xd?{query}", timeout=60)
+            replies.append((reply.status_code, reply.text, reply.headers["Memento-Sources"]))
+
+    assert [status for status, _, _ in replies] == [200, 200]
+    assert {url for _, url in json.loads(replies[0][1])[1:]} == {FRONT, STYLE, LOGO, QUERY}
+    assert replies[1][1] == ""
+    assert all("unjudged" in sources for _, _, sources in replies)

@@ -58,6 +58,11 @@ class Selection:
         self.unjudged_archives: set[str] = set()
         """The archives of these captures."""
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row was found, not even one that the offset skips."""
+        return self._counted == 0
+
     def take(self, captures: Sequence[Capture]) -> Sequence[Capture]:
         """Return the rows that can be sent now."""
         chosen = self._wanted(captures)

@@ -58,7 +58,7 @@ class CollectionCdx:
             first = await anext(body, None)
         except ArchiveError as error:
             return problem(502, "upstream-incomplete", error.why)
-        if first is None and selection.unjudged:
+        if first is None and selection.unjudged and selection.is_empty:
             return unjudged_captures(selection.unjudged, query.doubtful_fields, {})
         if first is None:
             # Clients read this member and treat the response as an empty list.

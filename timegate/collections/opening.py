@@ -22,7 +22,6 @@ from archives.warc.replay import Replayer
 from archives.warc_index.cdx import CdxServerIndex
 from archives.warc_index.collection import Collection, IndexUpdater
 from archives.warc_index.model import LocalFiles, RemoteFiles, is_remote_path
-from archives.warc_index.s3 import S3Bucket, S3NotInstalled
 from timegate.collections import LOG, OpenCollection
 from timegate.collections.replay import CollectionReplay, LocalFetcher
 from timegate.config import HOME_LIMITS, BadConfig, Config, is_local
@@ -197,6 +196,8 @@ async def _endpoints_only(entry: ArchiveEntry) -> ArchiveEntry:
     limits = HOME_LIMITS if entry.limits == DEFAULT_LIMITS else entry.limits
     files = str(entry.path)
     if files.lower().startswith(_S3):
+        from archives.warc_index.s3 import S3Bucket, S3NotInstalled  # noqa: PLC0415 -- few use it
+
         try:
             files = await S3Bucket(files).address_async("any")
         except (S3NotInstalled, ValueError, OSError) as error:
@@ -232,6 +233,8 @@ def _file_opener(
 
 def _addresses(root: str) -> FileAddress:
     if root.lower().startswith(_S3):
+        from archives.warc_index.s3 import S3Bucket  # noqa: PLC0415 -- few use it
+
         return S3Bucket(root).address_async
 
     async def address(path: str) -> str:

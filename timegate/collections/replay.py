@@ -11,6 +11,7 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from multidict import CIMultiDict
@@ -20,7 +21,8 @@ from archives.errors import ArchiveError, Misbehaved
 from archives.formats.httpdate import http_date
 from archives.model import Closest
 from archives.moment import Moment
-from archives.source import Request
+from archives.source import Request, WantedCaptures
+from archives.surt import surt
 from archives.uri import check_text
 from archives.warc.replay import ArchivedResponse, Replayer, UnreadableRecord
 from archives.warc_index.model import IndexRow
@@ -30,6 +32,7 @@ from timegate.resolution.model import Attempt, Preferences, Query, Resolution
 from timegate.resolution.query import NotNegotiable, query_for_url
 from timegate.responses.answers import Answers
 from timegate.responses.archived_headers import (
+    REDIRECTS,
     SANDBOX,
     Unsatisfiable,
     content_headers,
@@ -61,7 +64,10 @@ _CACHE_CONTROL: Final = "max-age=86400, no-transform"
 _CACHE_SECONDS: Final = 60.0
 """Seconds for which the response cache keeps a small record that was read and checked."""
 _OK: Final = 200
+_MOST_OTHERS: Final = 100
+"""Captures among which the target of a redirect to the same key is looked for."""
 _FINAL: Final = range(200, 600)
+_rank: Final = itemgetter(0, 1)
 
 
 class ReplayPath(NamedTuple):
@@ -135,8 +141,11 @@ class CollectionReplay:
         if row.status in (None, _OK) and has_etag(request, etag):
             return Response(304, {**self._memento_headers(path, row), **_etag_header(etag)})
         archived = await self._replayer.open(row, body=request.method != "HEAD")
-        headers = self._headers(path, row, archived)
         status = archived.head.status or _OK
+        headers = self._headers(path, row, archived)
+        target = redirect_target(status, archived.head.headers, row.url)
+        if target is not None:
+            headers |= await self._location(path, row, target, archived)
         if status not in _FINAL:
             # 1xx cannot be a final status (RFC 9110 15.2), and 999 is undefined.
             headers["X-Archive-Orig-Status"] = str(status)
@@ -159,10 +168,38 @@ class CollectionReplay:
         }
         if archived.diagnosis is not None:
             headers["Timegate-Diagnosis"] = archived.diagnosis
-        target = redirect_target(status, fields, row.url)
-        if target is not None:
-            headers["Location"] = self._address(row.stamp, target, path.view)
         return headers
+
+    async def _location(
+        self, path: ReplayPath, row: IndexRow, target: str, archived: ArchivedResponse
+    ) -> dict[str, str]:
+        """Return the address of the capture to which the archived redirect *row* leads.
+
+        To another spelling of its URL (https, www, a slash), it leads to the next capture that
+        is no redirect: the index has one key for both, so this one would be found again.
+        """
+        if surt(target) != row.surt:
+            return {"Location": self._address(row.stamp, target, path.view)}
+        try:
+            following = await self._other_capture(row, target)
+        except ArchiveError:
+            await archived.close()
+            raise
+        if following is None:
+            return {}
+        return {"Location": self._address(following.stamp, following.url, path.view)}
+
+    async def _other_capture(self, row: IndexRow, target: str) -> IndexRow | None:
+        """Return the capture that is nearest to *row* and no redirect, if there is one."""
+        wanted = WantedCaptures(order="nearest", near=Moment(row.stamp), most=_MOST_OTHERS)
+        best: tuple[int, bool, IndexRow] | None = None
+        async with aclosing(self._collection.captures_of(row.url, wanted)) as batches:
+            async for rows in batches:
+                others = [one for one in rows if (one.status or _OK) not in REDIRECTS]
+                ranks = wanted.ranks([one.stamp for one in others])
+                found = zip(ranks, (one.url != target for one in others), others, strict=True)
+                best = min([*([best] if best else []), *found], key=_rank, default=None)
+        return None if best is None else best[2]
 
     def _memento_headers(self, path: ReplayPath, row: IndexRow) -> dict[str, str]:
         """Return the headers that every response for the capture has."""
@@ -257,14 +294,15 @@ def _replay_path(rest: str) -> ReplayPath:
         at = Moment(stamp)
         check_text(text)
         reading = read_url(text, Diagnosis())
-        query = query_for_url(reading.identifier.item or text, at, reading.diagnostics)
+        # PWID calls the bytes of a single file a part (V-1).
+        precision = "part" if view == RAW else None
+        query = query_for_url(
+            reading.identifier.item or text, at, reading.diagnostics, precision=precision
+        )
     except Malformed as complaint:
         raise EarlyResponse(unreadable(complaint, rest)) from complaint
     except NotNegotiable as error:
         raise EarlyResponse(not_negotiable(error)) from error
-    if view == RAW:
-        # PWID calls the bytes of a single file a part (V-1).
-        query = replace(query, precision="part")
     return ReplayPath(stamp, view, header_safe(text), query)
 
 

@@ -134,3 +134,7 @@ CDX_PARAMETERS: Final = (
     *("cdx-resumeKey", "cdx-showResumeKey", "cdx-showNumPages", "cdx-showDupeCount"),
     *("cdx-showSkipCount", "cdx-lastSkipTimestamp", "archives", "exclude", "wait"),
 )
+PDIS: Final = ("/pdi:", "/urn:pdi:")
+"""Where PDIs are served."""
+STORE: Final = "/store/"
+"""Where stores are served."""

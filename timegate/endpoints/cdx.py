@@ -191,8 +191,9 @@ class WaybackCdx:
         if query.page > 0 and not query.is_range:
             return Response(200, headers)
         response = await self._captures.listed(request, query, writer)
-        is_empty = isinstance(response, Response) and response.status == 200
-        return Response(200, headers) if query.page > 0 and is_empty else response
+        if query.page > 0 and isinstance(response, Response) and response.status == 200:
+            return Response(200, {**response.headers, **headers})
+        return response
 
 
 class PywbCdx:
@@ -278,6 +279,11 @@ class _Rows:
     def unjudged(self) -> int | None:
         """The number of captures that filters could not judge; None if it may still grow."""
         return self._selection.unjudged if self._judged_all else None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row was found, not even one that the offset skips."""
+        return self._selection.is_empty
 
     def announce(self) -> None:
         """Note the failures that the headers name; any other failure ends the body."""
@@ -435,13 +441,18 @@ def _headers(
 def _no_captures(
     query: Query, preferences: Preferences, rows: _Rows, empty: Response
 ) -> Response:
-    """Return *empty* if all archives have answered and no capture fits, else the problem."""
+    """Return *empty* if all archives have answered and no capture fits, else the problem.
+
+    It is *empty*, too, after the last page: what is left out was said with the first one.
+    """
     merge = rows.merge
     copied = {name: empty.headers[name] for name in ("Vary", "Memento-Sources")}
-    if isinstance(merge, RangeMerge) and merge.unlisted and not rows.unjudged:
-        others = merge.failures.keys() - merge.unlisted
-        if not others:
-            return unlisted_archives(sorted(merge.unlisted), copied)
+    unlisted = merge.unlisted if isinstance(merge, RangeMerge) else frozenset[str]()
+    failed = merge.failures.keys() - unlisted
+    if not failed and not rows.is_empty:
+        return empty
+    if not failed and unlisted and not rows.unjudged:
+        return unlisted_archives(sorted(unlisted), copied)
     if not merge.failures and merge.asked:
         if not rows.unjudged:
             return empty

@@ -51,7 +51,6 @@ from timegate.identifiers import parse
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.identifiers.url import read_url
 from timegate.pages.rendering import HEADERS, Pages, wants_page
-from timegate.references.formats import extract
 from timegate.resolution.model import Preferences, Resolution
 from timegate.resolution.query import NotNegotiable, query_for
 from timegate.responses.answer_view import spoken
@@ -337,6 +336,8 @@ class CollectionExtents:
         return self._references(self._address(row), octets)
 
     def _references(self, anchor: str, octets: bytes) -> Response:
+        from timegate.references.formats import extract  # noqa: PLC0415 -- slow to import
+
         found = extract(octets.decode(errors="replace"), self._registry, datetime.now(UTC))
         if len(octets) >= LONGEST_LIST or not found:
             why = "larger than 4 MB" if found else "no list of references"

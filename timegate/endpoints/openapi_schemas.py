@@ -291,6 +291,7 @@ PROBLEMS: Final[Mapping[str, str]] = {
     "408": "The body did not arrive in time",
     "409": "The instant or the name is taken",
     "410": "The document was removed",
+    "411": "The request has no body",
     "412": "If-Match or If-None-Match does not hold",
     "413": "The body is too large",
     "414": "The identifier is too long",

@@ -28,7 +28,7 @@ from timegate.event_loop import FairTurns, SlowWork, end
 from timegate.identifiers import parse
 from timegate.observability.logs import Unforeseen
 from timegate.pages.answer_pages import AnswerPages
-from timegate.references.model import BadInput
+from timegate.references import BadInput
 from timegate.references.pasted import are_lines, read_list, read_pasted
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Preferences, Query, Resolution
@@ -101,6 +101,9 @@ _PDI: Final = ("pdi:", "urn:pdi:")
 SeriesAnswers = Callable[[ClientRequest], Awaitable[Response | None]]
 """Answers for the PDI in the target; None if it is of no series of ours."""
 
+_OF_THE_WAYBACK_MACHINE: Final = ("__wb/", "save/", "services/")
+"""Addresses that its clients request, as its browser extension does, and that are not here."""
+
 
 class BatchLine(NamedTuple):
     """One line of a batch."""
@@ -145,6 +148,12 @@ class Resolve:
 
     async def whole(self, request: ClientRequest) -> Response:
         """Answer ``/{identifier}``: the whole target is the identifier, with its query."""
+        if request.rest.startswith(_OF_THE_WAYBACK_MACHINE):
+            detail = (
+                "this interface of the Wayback Machine is not offered here: for captures see "
+                "/cdx/search/cdx?url= and /web/*/{url}, to keep a page see /store/"
+            )
+            return problem(404, "not-found", detail)
         return await self._answer(request, request.rest, {})
 
     async def address(
@@ -394,6 +403,8 @@ _AT_ONCE: Final = 8
 _STARTS_PER_TURN: Final = 1
 """Lines of all batches that are started in one iteration of the event loop: some 0.2 ms. With
 256 batches at once, 2,048 lines were started together, and all other requests waited."""
+_LONG_TURN: Final = 0.0003
+"""Seconds; after a longer iteration, some without a line follow, for other requests."""
 _BODY_DEADLINE: Final = 15.0
 _HEADERS: Final = {"Content-Type": "application/x-ndjson"}
 
@@ -405,7 +416,7 @@ class BatchResolve:
         self._resolve = resolve
         self.largest_body = MOST_BYTES
         self.body_deadline = body_deadline
-        self._starts = FairTurns(_STARTS_PER_TURN)
+        self._starts = FairTurns(_STARTS_PER_TURN, _LONG_TURN)
         self._log = Unforeseen("item-internal-error")
 
     async def __call__(

@@ -160,6 +160,40 @@ async def test_an_archived_redirect_stays_in_the_collection(
     assert seen.headers["Memento-Datetime"] == DATE
 
 
+@pytest.mark.parametrize("view", ["", "id_"])
+@pytest.mark.parametrize(
+    ("location", "others", "expected"),
+    [
+        # Another spelling of the URL has the same key in the index.
+        ("https://example.com/", [("https://example.com/", 25)], "25{}/https://example.com/"),
+        ("https://example.com/", [("http://example.com/", 15)], "15{}/http://example.com/"),
+        ("//www.example.com/", [(URL, 10), (URL, 28)], "28{}/http://example.com/"),
+        ("https://example.com/", [], None),
+        (URL, [], None),
+    ],
+)
+async def test_an_archived_redirect_to_its_own_key_does_not_lead_back_to_itself(
+    tmp_path: Path,
+    view: str,
+    location: str,
+    others: list[tuple[str, int]],
+    expected: str | None,
+) -> None:
+    moved = warcs.record(
+        warcs.answer(b"", "301 Moved", location=location), url=URL, date=warcs.DAY
+    )
+    pages = (warcs.response(url, date=f"2020-02-20T20:20:{second}Z") for url, second in others)
+
+    seen = await get(
+        collection_of(tmp_path, moved, *pages), f"/collections/mine/{STAMP}{view}/{URL}"
+    )
+
+    where = None if expected is None else f"{OURS}/{STAMP[:12]}{expected.format(view)}"
+    assert seen.status == 301
+    assert seen.headers.get("Location") == where
+    assert seen.headers["X-Archive-Orig-Location"] == location
+
+
 @pytest.mark.parametrize("location", ["javascript:alert(1)", "mailto:a@b.example", ""])
 async def test_an_archived_redirect_to_no_page_has_no_location(
     tmp_path: Path, location: str

@@ -110,9 +110,18 @@ def test_the_target_of_a_redirect_is_read_from_the_rewritten_link(
     assert fields_of({"location": location}, 301) == [("Location", target)]
 
 
+@pytest.mark.parametrize(
+    "location", ["/forside", "//m.dr.dk/", "http://b.example/c", "https://www.dr.dk/"]
+)
+def test_a_target_that_the_archive_did_not_rewrite_is_written_as_archived(
+    location: str,
+) -> None:
+    assert fields_of({"location": location}, 302) == [("Location", location)]
+
+
 def test_the_target_of_a_redirect_is_not_guessed() -> None:
     assert fields_of({"location": "http://[/"}, 301) == []
-    assert fields_of({"location": "/login"}, 302) == []
+    assert fields_of({"location": "https://web.archive.org/login"}, 302) == []
     assert fields_of({"location": "/web/2016/http://b.example/"}, 201) == []
 
 
