@@ -21,7 +21,7 @@ import logging
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 _LOGGER: Final = logging.getLogger("archives")
@@ -103,11 +103,20 @@ class Unreachable(ArchiveError):
 class Refused(ArchiveError):
     """The archive rejects requests, for *retry_after* seconds if it stated a time."""
 
-    def __init__(self, archive: str, url: str, status: int, retry_after: float | None) -> None:
+    def __init__(
+        self,
+        archive: str,
+        url: str,
+        status: int,
+        retry_after: float | None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         wait = "" if retry_after is None else f", retry after {retry_after:g} s"
         super().__init__(archive, url, f"refused with {status}{wait}")
         self.status = status
         self.retry_after = retry_after
+        self.headers: Mapping[str, str] = headers or {}
+        """Those of the refusal: a page that is gone may still link its TimeGate."""
 
 
 class Resting(ArchiveError):

@@ -225,7 +225,7 @@ def common_redirect(
     """
     end = "/" + requested
     prefix = location[: -_STAMP_DIGITS - len(end)]
-    if not (location.endswith(end) and _precedes_stamp(prefix) and _is_plain(requested)):
+    if not (location.endswith(end) and _is_plain(location) and _precedes_stamp(prefix)):
         return None
     chosen: Memento | None = None
     linked: dict[Relation, Memento] = {}
@@ -236,8 +236,13 @@ def common_redirect(
             linked[name] = memento
     if chosen is None:
         return None
-    near = {name: each for name, each in linked.items() if is_beside(name, each, chosen)}
-    return ProvedRedirect(chosen, near, prefix)
+    for name in _ADJACENT:
+        if name in linked and not is_beside(name, linked[name], chosen):
+            del linked[name]
+    return ProvedRedirect(chosen, linked, prefix)
+
+
+_ADJACENT: Final[tuple[Relation, ...]] = ("prev", "next")
 
 
 def _uniform_mementos(
@@ -255,9 +260,9 @@ def _uniform_mementos(
             originals += target == requested or 2
         if is_memento:
             stamp = _stamp(value) if name == "datetime" else None
-            if stamp is None or not BEFORE_THE_WEB <= stamp <= now:
+            if stamp is None or target != prefix + stamp + end:
                 return []
-            if target != prefix + stamp + end:
+            if not BEFORE_THE_WEB <= stamp <= now:
                 return []
             mementos.append((Memento(stamp, target, requested, archive), names))
     return mementos if originals == 1 else []
@@ -273,14 +278,14 @@ def _meaning(rel: str) -> tuple[bool, bool, tuple[Relation, ...]]:
 @lru_cache(maxsize=1024)
 def _precedes_stamp(prefix: str) -> bool:
     """Whether the addresses of mementos begin with *prefix*: stamp and original follow."""
-    return (
+    return prefix.isprintable() and (
         address_of(f"{prefix}{_SOME_ADDRESS.stamp}/{_SOME_ADDRESS.original}") == _SOME_ADDRESS
     )
 
 
 def _is_plain(url: str) -> bool:
     """Whether a link to *url* is read as it is written: absolute, and without HTML escapes."""
-    return url.startswith(WEB) and "&amp;" not in url
+    return url.startswith(WEB) and url.isascii() and " " not in url and "&amp;" not in url
 
 
 class DatedLink(NamedTuple):

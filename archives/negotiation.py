@@ -344,8 +344,11 @@ class Negotiator:
         """Whether Content-Location is the archive's, and not a header of the archived page."""
         address = address_of(stated)
         is_own = self._addresses.is_own(stated, "link", after=statement.url)
-        if not is_own or address is None:
-            return statement.negotiates and is_own
+        if not is_own:
+            return False
+        if address is None:
+            # Without digits, it may be the remains of an address: a link says more.
+            return statement.negotiates and statement.linked_address in (None, stated)
         pages = (*statement.originals, question.original)
         return any(same_page(address.original, page) for page in pages)
 

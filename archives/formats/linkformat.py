@@ -11,6 +11,7 @@ Reading takes linear time: every repetition is possessive, and no text is scanne
 
 import re
 from functools import lru_cache
+from itertools import chain
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote, urljoin
 
@@ -50,15 +51,15 @@ _NAMED_VALUE: Final = compiled(
 # A link as most software writes it: every value in double quotes and without escapes, no
 # characters outside ASCII, "; " between parameters and ", " between links.
 _PLAIN_LINK: Final = compiled(r"<([!#-;=?-~]++)>((?:; [a-z]++=\"[ !#-\[\]-~]*+\")++)(?:, |\Z)")
-# The same with rel alone, or with rel and one more parameter: nearly all links of TimeGates.
+# With rel alone, or with rel and one more parameter: nearly all links of TimeGates. What is in
+# brackets and quotes is not looked at, which halves the time.
 _USUAL_LINK: Final = compiled(
-    r"<([!#-;=?-~]++)>; rel=\"([ !#-\[\]-~]*+)\""
-    r"(?:; (datetime|type)=\"([ !#-\[\]-~]*+)\")?(?:, |\Z)"
+    r"<([^>]++)>; rel=\"([^\"]*+)\"(?:; (datetime|type)=\"([^\"]*+)\")?+(?:, |\Z)"
 )
-_USUAL_HEADER: Final = compiled(
-    r"(?:<[!#-;=?-~]++>; rel=\"[ !#-\[\]-~]*+\""
-    r"(?:; (?:datetime|type)=\"[ !#-\[\]-~]*+\")?+(?:, (?=<)|\Z))++"
-)
+_SEPARATOR: Final = ", "
+_SHORT_FRAME: Final = len('<>; rel=""') + len(_SEPARATOR)
+_USUAL_FRAME: Final = _SHORT_FRAME + len('; =""')
+"""Characters of such a link beside its target, its parameters and the name of the second."""
 _PLAIN_PARAMETER: Final = compiled(r"; ([a-z]++)=\"([^\"]*+)\"")
 _ESCAPE: Final = compiled(r"\\(.?)")
 _SCHEME: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+:")
@@ -171,26 +172,24 @@ class LinkReader:
 
 def parse_header(value: str) -> list[Link]:
     """Read the value of ``Link``; several field lines are joined by commas."""
-    return _usual_links(value) or _plain_links(value) or _all_links(value)
+    return _plain_links(value) or _all_links(value)
 
 
 def usual_links(value: str) -> list[tuple[str, str, str, str]]:
     """Return the links of *value* as they are written, if all of them match `_USUAL_LINK`.
 
     Otherwise nothing. Each is its target, its ``rel``, and the name and the value of its other
-    parameter, which are empty if it has none.
+    parameter, which are empty if it has none. They may contain anything but the character that
+    ends them: use only what equals a text that is known.
     """
-    if len(value) >= LONGEST_ITEM or not _USUAL_HEADER.fullmatch(value):
+    if len(value) >= LONGEST_ITEM:
         return []
-    return _USUAL_LINK.findall(value)
-
-
-def _usual_links(value: str) -> list[Link]:
-    """Return `usual_links`, in less than two thirds of the time of `_plain_links`."""
-    return [
-        Link(target, relations(rel), {"rel": rel, name: other} if name else {"rel": rel})
-        for target, rel, name, other in usual_links(value)
-    ]
+    found: list[tuple[str, str, str, str]] = _USUAL_LINK.findall(value)
+    size = sum(map(len, chain.from_iterable(found))) - len(_SEPARATOR)
+    for _, _, name, _ in found:
+        size += _USUAL_FRAME if name else _SHORT_FRAME
+    # Nothing lies before, between or after the links.
+    return found if size == len(value) else []
 
 
 def _plain_links(value: str) -> list[Link]:

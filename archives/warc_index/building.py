@@ -31,7 +31,6 @@ from archives.warc_index.model import (
     LocalFiles,
     RemoteFiles,
 )
-from archives.warc_index.s3 import S3Bucket
 from archives.warc_index.writing import (
     IndexJob,
     IndexPart,
@@ -55,6 +54,14 @@ class NotWritable(Exception):
     """The index cannot be written at its location."""
 
 
+def _files_of(place: LocalFiles | RemoteFiles) -> FileStore:
+    if isinstance(place, LocalFiles):
+        return FolderStore(place)
+    from archives.warc_index.s3 import S3Bucket  # noqa: PLC0415 -- few collections are in S3
+
+    return S3Bucket(place.url)
+
+
 def index_collection(
     path: Path | RemoteFiles,
     index: Path | None = None,
@@ -70,7 +77,7 @@ def index_collection(
     release; for remote files also S3NotInstalled, or ValueError for an unusable URL.
     """
     place = path if isinstance(path, RemoteFiles) else LocalFiles.of(path, index)
-    files = FolderStore(place) if isinstance(place, LocalFiles) else S3Bucket(place.url)
+    files = _files_of(place)
     _check_writable(place.index)
     with exclusive_lock(place.index):
         try:

@@ -15,10 +15,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -27,6 +25,9 @@ from archives.warc.captures import Capture, captures_in
 from archives.warc.files import Damage, wacz_members
 from archives.warc_index.model import FileInfo, FolderContents, Kind, LocalFiles
 from archives.warc_index.writing import IndexJob
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 MAX_FILES: Final = 1_000_000
 _MAX_DEPTH: Final = 16
@@ -225,6 +226,8 @@ def failure_of(error: Exception) -> str:
 
 
 def _read_in_workers(waiting: list[IndexJob], root: str, count: int) -> Iterator[ScanEvent]:
+    from multiprocessing.connection import wait  # noqa: PLC0415 -- one worker needs none
+
     with _worker_pool() as pool:
         while waiting or pool:
             while waiting and len(pool) < count:
@@ -248,6 +251,8 @@ class _WorkerProcess:
     """One worker process and its current job."""
 
     def __init__(self) -> None:
+        from multiprocessing import Pipe  # noqa: PLC0415 -- one worker needs none
+
         self.connection, worker_end = Pipe()
         with worker_end:
             self._process = subprocess.Popen(  # noqa: S603 -- this module
@@ -368,4 +373,6 @@ class FolderStore:
 if __name__ == "__main__":
     # Ctrl-C reaches the whole process group; the parent process ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    from multiprocessing.connection import Connection
+
     run_worker(Connection(int(sys.argv[1])))

@@ -17,6 +17,7 @@ from typing import Final
 from archives.moment import Moment
 from archives.source import ALL, WantedCaptures
 from archives.surt import surt
+from archives.uri import equivalent
 from archives.warc.captures import REVISIT
 from archives.warc_index.database import open_reader
 from archives.warc_index.model import (
@@ -65,6 +66,9 @@ _ADJACENT: Final = _union(
     f"c.surt = ? AND c.stamp > ? {_ASCENDING}",
 )
 _NEWEST: Final = f"{_SELECT} c.surt = ? {_DESCENDING}"
+_NEWEST_BEFORE: Final = (
+    f"{_SELECT} c.surt = ? AND (c.stamp, c.part, c.offset) < (?, ?, ?) {_DESCENDING}"
+)
 # The first row, two before an instant, two after it, and the last: usually enough.
 _NEIGHBOURHOOD: Final = _union(
     f"c.surt = ? {_ASCENDING}",
@@ -150,23 +154,24 @@ class Lookup:
         return best_row(rows, url)
 
     def newest_spelled(self, url: str) -> IndexRow | None:
-        """Return the newest capture of exactly *url*, without its variants."""
-        for most in (_CLOSE_ROWS, _DISTANT_ROWS):
-            rows = self._rows(_NEWEST, surt(url), most)
-            exact = next((row for row in rows if row.url == url), None)
-            if exact is not None or len(rows) < most:
-                return exact
+        """Return the newest capture of *url*, in any equivalent spelling, without variants."""
+        key, before, most = surt(url), (_AFTER_DIGITS, 0, 0), _CLOSE_ROWS
+        while rows := self._rows(_NEWEST_BEFORE, key, *before, most):
+            for row in rows:
+                if equivalent(row.url, url):
+                    return row
+            before, most = _order(rows[-1]), BATCH
         return None
 
     def at_instant(self, url: str, stamp: str) -> IndexRow | None:
-        """Return the capture of exactly *url* at the instant of *stamp*.
+        """Return the capture of *url*, without variants, at the instant of *stamp*.
 
         However many digits it has: 00, 00.0 and 00.000 are the same instant.
         """
         shortest = stamp[:14] + stamp[14:].rstrip("0")
         digits = [shortest.ljust(length, "0") for length in range(14, _MOST_DIGITS + 1)]
         rows = self._rows(_INSTANT, surt(url), *digits)
-        return next((row for row in rows if row.url == url), None)
+        return next((row for row in rows if equivalent(row.url, url)), None)
 
     def nearest_with_neighbours(self, url: str, at: Moment | None) -> list[IndexRow]:
         """Return the nearest capture, then the first, its two neighbours, and the last.
@@ -284,13 +289,13 @@ class Lookup:
         return best_row(originals, url)
 
     def _rows(self, query: str, *values: str | int) -> list[IndexRow]:
-        with closing(self._connection().execute(query, values)) as rows:
-            return [
-                IndexRow._make(
-                    (*fields, f"{self._root}/{path}", member or path.rpartition("/")[2], part)
-                )
-                for *fields, path, member, part in rows
-            ]
+        rows = self._connection().execute(query, values).fetchall()
+        return [
+            IndexRow._make(
+                (*fields, f"{self._root}/{path}", member or path.rpartition("/")[2], part)
+            )
+            for *fields, path, member, part in rows
+        ]
 
     def _connection(self) -> sqlite3.Connection:
         """Return this thread's connection, opened again if the file was replaced."""

@@ -308,6 +308,16 @@ async def test_content_location_may_have_no_digits_at_a_timegate() -> None:
     assert closest.memento.uri == f"{BASE}/ABCD-1234"
 
 
+async def test_a_link_says_more_than_a_content_location_without_digits() -> None:
+    """A line feed in the header leaves its first letters, at the address of the TimeGate."""
+    stated = {"content-location": "ht", "link": f"{original()}, {link(at(STAMP), STAMP)}"}
+
+    closest = await found({TIMEGATE: memento(VARY | stated)})
+
+    assert closest.memento.uri == at(STAMP)
+    assert len(closest.doubts) == 1
+
+
 @pytest.mark.parametrize(
     "location", ["http://example.org/index.en.html", "index.en.html", "/ABCD-1234"]
 )

@@ -62,7 +62,7 @@ class _Part(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fields=
     lists: dict[ListKind, float] = {}
 
 
-_UNSTATED: Final = list(Memento("", "", "", "")[4:])
+_UNSTATED: Final = Memento("", "", "", "")[4:]
 """What a link says of a capture beside its time and address: nothing."""
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode_page: Final = msgspec.msgpack.Decoder(dict[str, bytes]).decode
@@ -206,32 +206,31 @@ def _packed(closest: Closest | None) -> tuple[object, ...] | None:
     if closest is None:
         return None
     memento = closest.memento
-    around = {name: _compact(each, memento) for name, each in closest.neighbours.items()}
+    around = _neighbours(memento, closest.neighbours)
     head = (_bare(memento), closest.via, closest.doubts, around)
     if closest.evidence == "promised" and not closest.hops:
         return head
     return *head, closest.evidence, closest.hops
 
 
-def _compact(neighbour: Memento, memento: Memento) -> str | tuple[object, ...]:
-    """Return the stamp of *neighbour* if the rest follows from *memento*; else all of it."""
-    stamp, uri, original, archive, *rest = neighbour
-    if (
-        uri == memento.uri.replace(memento.stamp, stamp, 1)
-        and original == memento.original
-        and archive == memento.archive
-        and rest == _UNSTATED
-    ):
-        return stamp
-    return _bare(neighbour)
+def _neighbours(
+    memento: Memento, around: Mapping[Relation, Memento]
+) -> dict[Relation, str | tuple[object, ...]]:
+    """Return the neighbours: only the stamp where the rest follows from *memento*."""
+    before, _, behind = memento.uri.partition(memento.stamp)
+    page = memento[2:4]
+    packed: dict[Relation, str | tuple[object, ...]] = {}
+    for name, each in around.items():
+        stamp = each.stamp
+        follows = each.uri == before + stamp + behind and each[2:4] == page
+        packed[name] = stamp if follows and each[4:] == _UNSTATED else _bare(each)
+    return packed
 
 
 def _bare(memento: Memento) -> tuple[object, ...]:
     """Return the fields of *memento* without its archive, and without those not stated."""
-    stamp, uri, original, _, *rest = memento
-    return (
-        (stamp, uri, original, "") if rest == _UNSTATED else (stamp, uri, original, "", *rest)
-    )
+    head = (memento.stamp, memento.uri, memento.original, "")
+    return head if memento[4:] == _UNSTATED else (*head, *memento[4:])
 
 
 def _beside(memento: Memento, stamp: str) -> Memento:

@@ -89,3 +89,15 @@ def test_an_excerpt_has_the_first_captures_of_the_whole_list(
         assert len(excerpt) <= 2 * (most + 8)
         ranks = sorted(wanted.ranks(stamps))
         assert sorted(wanted.ranks([row.stamp for row in excerpt]))[:most] == ranks[:most]
+
+
+def test_the_newest_of_a_spelling_is_found_behind_many_of_its_variants(tmp_path: Path) -> None:
+    first = "http://example.com:80"
+    stamps = [f"20140101{n // 60:02}{n % 60:02}00" for n in range(1440)]
+    variants = [a_capture("https://www.example.com/", s, n) for n, s in enumerate(stamps)]
+    an_index(tmp_path, [a_capture(first, "20130101000000", 10_000), *variants])
+    with closing(lookup_of(tmp_path)) as lookup:
+        found = lookup.newest_spelled(PAGE)
+        absent = lookup.newest_spelled("http://www.example.com/")
+
+    assert (found is None or found.url, absent) == (first, None)
