@@ -11,7 +11,7 @@ from archives.registry import load_known
 from timegate.config import load_config
 from timegate.endpoints.openapi import description
 from timegate.identifiers import parse
-from timegate.pages.checks import PATH as CHECKS
+from timegate.pages.archives import CHECKS_PATH as CHECKS
 from timegate.resolution.model import Attempt, Preferences, Resolution
 from timegate.resolution.query import query_for
 from timegate.resolution.resolver import Resolver

@@ -102,6 +102,7 @@ from timegate.verdict.members import proven
 if TYPE_CHECKING:
     from timegate.conformance.report import Report
     from timegate.endpoints.store import KeepCapture
+    from timegate.pages.checks import ArchiveChecks
     from timegate.redis.locks import Locks
     from timegate.series.opening import AllSeries
     from timegate.server.middleware import Dispatch
@@ -259,18 +260,12 @@ async def _series(
 async def build_server(core: Core, state: "ProcessState") -> "AsyncIterator[Dispatch]":
     """Build the HTTP handler over *core*; it is closed at the end of the block."""
     # The command line needs no HTTP server, which is slow to import.
-    from timegate.pages.checks import open_checks  # noqa: PLC0415
     from timegate.server.routes import Dependencies, open_routes  # noqa: PLC0415
 
     config = core.config
 
-    def check(entry: ArchiveEntry) -> "Awaitable[tuple[Report, str]]":
-        from timegate.conformance.run import check_entry  # noqa: PLC0415 -- few servers check
-
-        return check_entry(entry, core.upstream_settings, core.rate_limiter)
-
     async with (
-        open_checks(config.checks, config.registry, core.base_url, check) as checks,
+        _open_checks(core) as checks,
         open_follower(core) as follower,
         _open_keeping(core) as keeping,
         open_routes(
@@ -285,6 +280,25 @@ async def build_server(core: Core, state: "ProcessState") -> "AsyncIterator[Disp
         ) as dispatch,
     ):
         yield dispatch
+
+
+@asynccontextmanager
+async def _open_checks(core: Core) -> "AsyncIterator[ArchiveChecks | None]":
+    """Open the checks that are configured; None without a history file."""
+    section = core.config.checks
+    if section.history is None:
+        yield None
+        return
+    from timegate.conformance.run import check_entry  # noqa: PLC0415 -- few servers check
+    from timegate.pages.checks import ArchiveChecks  # noqa: PLC0415
+
+    def check(entry: ArchiveEntry) -> "Awaitable[tuple[Report, str]]":
+        return check_entry(entry, core.upstream_settings, core.rate_limiter)
+
+    allowed = check if section.run else None
+    file = Path(section.history)
+    async with ArchiveChecks(file, core.config.registry, core.base_url, allowed) as checks:
+        yield checks
 
 
 @asynccontextmanager

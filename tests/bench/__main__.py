@@ -11,7 +11,7 @@ BENCHES = (
     *("lists", "cache", "warc", "index", "replay", "batch", "batch_simulation", "store"),
 )
 # These take options.
-_WITH_OPTIONS = ("timegate", "cache", "index", "replay", "batch_simulation")
+_WITH_OPTIONS = ("timegate", "cache", "index", "replay", "batch", "batch_simulation")
 
 
 def main(arguments: list[str]) -> None:

@@ -7,12 +7,11 @@ import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import BinaryIO, Final, get_args
+from typing import BinaryIO, Final
 
 import click
 
@@ -23,7 +22,6 @@ from timegate.batch.model import BadInput, preferences_digest
 from timegate.batch.output import (
     FORMS,
     OrderedRows,
-    Requirement,
     edited,
     edits,
     in_words,
@@ -31,122 +29,16 @@ from timegate.batch.output import (
 )
 from timegate.batch.run import BadQueue, estimate
 from timegate.batch.source import ListSource
+from timegate.cli.batch_options import BatchOptions
 from timegate.cli.lists import ListJob, OpenEngines, local_engines, rates_in, run_list
-from timegate.cli.options import BASE_URL, Words, bundling
+from timegate.cli.options import BASE_URL
 from timegate.cli.output import echo_text, ungrouped
 from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
-from timegate.references.formats import REWRITTEN, InputFormat
+from timegate.references.formats import REWRITTEN
 from timegate.references.lines import Columns
 from timegate.resolution.model import Preferences
-from timegate.resolution.preferences import preferences_from
 from timegate.text import counted
-
-_FORMATS: Final = get_args(InputFormat)
-_OUTPUTS: Final = (
-    *("jsonl", "csv", "html", "document"),
-    *("wikitext", "bibtex", "ris", "markdown", "rst", "latex", "text"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class BatchOptions:
-    """The options of ``--batch``."""
-
-    batch: str | None
-    input_format: InputFormat | None
-    column: str | None
-    date_column: tuple[str, ...]
-    published: bool
-    output: str
-    to: str | None
-    report: Path | None
-    require: tuple[Requirement, ...]
-    resume: bool
-    retry_unknown: bool
-    at_once: int
-    exit_zero: bool
-    queue: str | None
-    work: bool
-    progress: bool
-
-    def required(self, preferences: Preferences) -> Preferences:
-        """Return *preferences* with what `--require` needs to know."""
-        if "content" not in self.require:
-            return preferences
-        looking, _ = preferences_from({"verify": "content"}, None, None)
-        return replace(preferences, verify=looking.verify)
-
-    @property
-    def is_queue_only(self) -> bool:
-        """Whether there is neither a list nor an ID: the list is in the queue."""
-        return self.work or self.progress
-
-    def check_queue_only(self, identifiers: Collection[str]) -> None:
-        """Raise UsageError for options that do not go with --work or --progress."""
-        if self.queue is None:
-            raise click.UsageError("--work and --progress require --queue")
-        if identifiers or self.batch is not None or (self.work and self.progress):
-            raise click.UsageError("give only one of IDs, --batch, --work and --progress")
-
-
-_OPTIONS: Final = (
-    click.option(
-        "--batch", metavar="FILE", help="Resolve a list of references; - reads standard input."
-    ),
-    click.option("--input-format", type=Words(_FORMATS), help="Format of the list."),
-    click.option("--column", metavar="NAME", help="CSV column with the references."),
-    click.option(
-        "--date-column",
-        multiple=True,
-        metavar="NAME",
-        help="CSV column with dates; repeatable.",
-    ),
-    click.option(
-        "--published",
-        is_flag=True,
-        help="Use dates of publication where no date of access is stated.",
-    ),
-    click.option(
-        "--output", default="-", metavar="FILE", help="File for the results; - prints them."
-    ),
-    click.option("--to", type=Words(_OUTPUTS), help="Format of the results."),
-    click.option(
-        "--report",
-        type=click.Path(dir_okay=False, path_type=Path),
-        help="Write an HTML report with charts and gaps.",
-    ),
-    click.option(
-        "--require",
-        multiple=True,
-        type=Words(get_args(Requirement)),
-        help="Rewrite only links whose copy has this: the same content, or the quotation.",
-    ),
-    click.option("--resume", is_flag=True, help="Continue an interrupted run."),
-    click.option(
-        "--retry-unknown",
-        is_flag=True,
-        help="With --resume, retry where archives did not answer.",
-    ),
-    click.option(
-        "--at-once",
-        type=click.IntRange(1, 256),
-        default=16,
-        show_default=True,
-        help="Number of references to resolve at the same time for each archive.",
-    ),
-    click.option(
-        "--exit-zero", is_flag=True, help="Exit with 0 when the whole list was processed."
-    ),
-    click.option(
-        "--queue", metavar="URL", help="Share the list in Redis with other processes."
-    ),
-    click.option("--work", is_flag=True, help="Work on the list that is in --queue."),
-    click.option("--progress", is_flag=True, help="Print the progress of the list in --queue."),
-)
-
-batch_options: Final = bundling(BatchOptions, "batch", _OPTIONS)
-
 
 _MOST_LISTED: Final = 10
 _INTERRUPTED: Final = 130
@@ -166,13 +58,6 @@ _SUFFIXES: Final = {
     ".tex": "latex",
     ".ris": "ris",
 }
-
-
-def show_queue_progress(options: BatchOptions) -> int:
-    """Print the progress of the list in the queue; return the exit code."""
-    from timegate.cli.queue import print_queue_progress  # noqa: PLC0415 -- it needs Redis
-
-    return print_queue_progress(options.queue or "")
 
 
 def resolve_batch(
@@ -267,7 +152,8 @@ class _Batch:
         if not statistics.total:
             return self._source.none_found()
         outcomes = [f"{n} {name}" for name, n in statistics.outcomes.most_common()]
-        return f"{counted(statistics.total, 'reference')}: {', '.join(outcomes)}"
+        doubtful = f"; in {n} another date may be meant" if (n := statistics.doubtful) else ""
+        return f"{counted(statistics.total, 'reference')}: {', '.join(outcomes)}{doubtful}"
 
     def _output_format(self) -> str:
         suffix = Path(self._options.output).suffix.lower()

@@ -32,8 +32,8 @@ from timegate.config import Config
 from timegate.config.loading import every as interval
 from timegate.event_loop import end
 from timegate.identifiers import parse
+from timegate.references import BadInput
 from timegate.references.lines import Columns
-from timegate.references.model import BadInput
 from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import Preferences, Query
 from timegate.resolution.query import NotNegotiable, query_for

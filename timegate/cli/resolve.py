@@ -20,13 +20,8 @@ from archives.registry import Registry
 from timegate.batch.model import code_of, trusted
 from timegate.citations import PageDescription, copy_found
 from timegate.citations.forms import FORMS, Form, reference
-from timegate.cli.batch import (
-    BatchOptions,
-    batch_options,
-    resolve_batch,
-    show_queue_progress,
-)
-from timegate.cli.given import SeveralFound, read_given
+from timegate.cli.batch_options import BatchOptions, batch_options, show_queue_progress
+from timegate.cli.given import Given, SeveralFound, read_given
 from timegate.cli.options import (
     BASE_URL,
     SearchOptions,
@@ -51,7 +46,7 @@ from timegate.cli.output import (
     inputs,
     waiting_words,
 )
-from timegate.cli.terminal import result_lines, show
+from timegate.cli.plain_result import result_lines
 from timegate.cli.titles import Titles, opened_titles
 from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
@@ -65,7 +60,8 @@ from timegate.responses.answer_view import name_of
 from timegate.responses.problems import failure
 from timegate.responses.report import report
 from timegate.text import counted
-from timegate.verdict import Verdict, verdict
+from timegate.verdict import Verdict, in_words, verdict
+from timegate.verdict.words import DOUBTED
 
 if TYPE_CHECKING:
     from timegate.core import Core
@@ -149,18 +145,35 @@ async def _resolve(
         code = 1
     if options.as_json:
         members = report(resolution, judged, registry, core.base_url)
-        if resolution.memento is None and judged.match.value == "none":
-            lacking = failure(resolution, registry)
-            members |= {"headline": lacking.title, "words": lacking.detail}
+        members |= _headline(resolution, judged, registry, doubt=given.doubt)
         echo(json.dumps({"input": text, "code": code, **given.members, **members}))
     elif options.form is not None:
         title = await _title(resolution, registry, titles)
         described = given.described._replace(title=title or given.described.title)
         _cite(resolution, judged, registry, options, described)
+        _warn(given, judged, code)
     else:
-        (show if sys.stdout.isatty() else _print)(given.title, resolution, judged, registry)
+        _show(given, resolution, judged, registry)
         echo_lines(f"  {line}" for line in (*given.said, *_longer(resolution)))
     return code
+
+
+def _warn(given: Given, judged: Verdict, code: int) -> None:
+    """Print to standard error why a copy that was cited is less than asked."""
+    if code == 1:
+        echo(f"{given.title}: {DOUBTED if given.doubt else in_words(judged)}", err=True)
+        for said in given.said:
+            echo(f"  {said}", err=True)
+
+
+def _headline(
+    resolution: Resolution, judged: Verdict, registry: Registry, *, doubt: bool
+) -> dict[str, object]:
+    """Return the words for a result without a copy, or with a doubt about the date."""
+    if resolution.memento is None and judged.match.value == "none":
+        lacking = failure(resolution, registry)
+        return {"headline": lacking.title, "words": lacking.detail}
+    return {"headline": DOUBTED} if doubt else {}
 
 
 def _repeated(
@@ -182,8 +195,14 @@ def _longer(resolution: Resolution) -> Iterator[str]:
         )
 
 
-def _print(text: str, resolution: Resolution, judged: Verdict, registry: Registry) -> None:
-    echo(text)
+def _show(given: Given, resolution: Resolution, judged: Verdict, registry: Registry) -> None:
+    """Print the result, on a terminal with colours."""
+    if sys.stdout.isatty():
+        from timegate.cli.terminal import show  # noqa: PLC0415 -- pipes need no rich
+
+        show(given.title, resolution, judged, registry, doubt=given.doubt)
+        return
+    echo(given.title)
     echo_lines(f"  {line}" for line in result_lines(resolution, judged, registry))
 
 
@@ -328,6 +347,8 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
         settings = with_contact(basis, contact)
         preferences = batch.required(choices.preferences(settings.registry))
         if batch.batch is not None or batch.is_queue_only:
+            from timegate.cli.batch import resolve_batch  # noqa: PLC0415 -- slow to import
+
             sys.exit(resolve_batch(settings, batch, preferences, choices.moment()))
         options = ResolveOptions(
             # As long as the page waits, so that both give the same answer.

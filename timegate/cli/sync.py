@@ -31,8 +31,8 @@ from timegate.cli.stores import chosen_store, store_option, writable
 from timegate.config import Config
 from timegate.config.archives import with_home_limits
 from timegate.identifiers import parse
+from timegate.references import BadInput
 from timegate.references.lines import Columns
-from timegate.references.model import BadInput
 from timegate.replication import SyncReport
 from timegate.resolution.context import UNLIMITED
 from timegate.resolution.query import NotNegotiable, query_for

@@ -14,10 +14,7 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from struct import pack
-from typing import Final
-
-from warcio.statusandheaders import StatusAndHeaders  # type: ignore[import-untyped]
-from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
+from typing import TYPE_CHECKING, Final
 
 from archives.model import ArchiveEntry, Closest, Memento
 from archives.moment import Moment
@@ -25,6 +22,9 @@ from archives.registry import Registry
 from archives.source import Source, WantedCaptures
 from archives.warc_index.building import index_collection
 from timegate.config import Config, load_config
+
+if TYPE_CHECKING:
+    from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 
 SLOW: Final = {"lantern": 3.0}
 """Seconds: more than the soft deadline, less than the hard one."""
@@ -192,6 +192,8 @@ COLLECTIONS: Final = {"harbour": HARBOUR, "lantern": LANTERN, "vault": VAULT}
 
 def write(folder: Path) -> None:
     """Write every collection as a WARC file into a folder of its name."""
+    from warcio.warcwriter import WARCWriter  # noqa: PLC0415 -- the demo only reads
+
     for name, pages in COLLECTIONS.items():
         (folder / name).mkdir(parents=True, exist_ok=True)
         with (folder / name / f"{name}.warc.gz").open("wb") as file:
@@ -200,7 +202,11 @@ def write(folder: Path) -> None:
                 _write(writer, name, page)
 
 
-def _write(writer: WARCWriter, collection: str, page: DemoCapture) -> None:
+def _write(writer: "WARCWriter", collection: str, page: DemoCapture) -> None:
+    from warcio.statusandheaders import (  # type: ignore[import-untyped]  # noqa: PLC0415
+        StatusAndHeaders,
+    )
+
     http = StatusAndHeaders(page.status, list(_headers(page)), protocol="HTTP/1.1")
     name = uuid.uuid5(uuid.NAMESPACE_URL, f"{collection} {page.date} {page.url}")
     record = writer.create_warc_record(

@@ -4,19 +4,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import sqrt
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from urllib.parse import unquote
 
 from archives.model import ArchiveEntry
 from archives.registry import Registry
 from timegate.access.networks import public_entry
-from timegate.pages.checks import ArchiveChecks
 from timegate.pages.rendering import HEADERS, Pages, wants_page
 from timegate.responses.model import NO_NEGOTIATION, ClientRequest, Response
 from timegate.text import counted
 from timegate.verdict.words import Tone
 
+if TYPE_CHECKING:
+    from timegate.pages.checks import ArchiveChecks
+
 State = Mapping[str, object]
+CHECKS_PATH: Final = "/checks"
+"""The form that starts a check is posted there."""
 WIDTH: Final = 120
 HEIGHT: Final = 24
 _SLOWEST: Final = 5.0
@@ -241,7 +245,7 @@ class ArchivePages:
         state: Callable[[str], State],
         reports: ArchiveReports,
         pages: Pages,
-        checks: ArchiveChecks | None = None,
+        checks: "ArchiveChecks | None" = None,
     ) -> None:
         """Show the results of *checks*; None shows nothing about conformance."""
         self._registry = registry

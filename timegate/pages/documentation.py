@@ -1,7 +1,7 @@
 """Pages ``/docs``: the documentation of this release, and the description of all addresses."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -56,8 +56,8 @@ class OwnHtml(str):
 class Documentation:
     """Answers requests for the documentation."""
 
-    def __init__(self, pages: Pages, api: Mapping[str, object]) -> None:
-        """Show the OpenAPI description *api* and the documents."""
+    def __init__(self, pages: Pages, api: Callable[[], Mapping[str, object]]) -> None:
+        """Show the OpenAPI description that *api* returns, and the documents."""
         self._pages = pages
         self._api = api
 
@@ -68,7 +68,7 @@ class Documentation:
             titles = [(_API, "All addresses"), *((one.name, one.title) for one in _documents())]
             return self._page("docs", titles=titles)
         if name == _API:
-            return self._page("api", api=self._api)
+            return self._page("api", api=self._api())
         for document in _documents():
             if document.name == name:
                 return self._page("document", document=document)

@@ -311,7 +311,7 @@ class HttpFetcher:
         if reply.status in _REFUSALS and "memento-datetime" not in reply.headers:
             self.end(connection)
             wait = seconds_to_wait(reply.status, reply.headers)
-            raise Refused(self._archive, request.url, reply.status, wait)
+            raise Refused(self._archive, request.url, reply.status, wait, reply.headers)
         return connection, reply
 
     def end(self, connection: Http1Connection) -> None:

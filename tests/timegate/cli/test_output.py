@@ -13,7 +13,8 @@ from archives.source import Request
 from timegate.cli import main
 from timegate.cli.closest import ArchiveAnswer, as_text
 from timegate.cli.output import ProgressLine, Styled, echo, echo_lines, waiting_words
-from timegate.cli.terminal import Terminal, result_lines, show
+from timegate.cli.plain_result import result_lines
+from timegate.cli.terminal import Terminal, show
 from timegate.identifiers import parse
 from timegate.resolution.model import Attempt, Preferences, Resolution, UnaskedVariant
 from timegate.resolution.query import query_for
@@ -40,7 +41,11 @@ def silent(why: str = "no connection") -> Attempt:
 
 
 def shown(
-    *attempts: Attempt, best: Attempt | None = None, width: int = 100, colour: bool = False
+    *attempts: Attempt,
+    best: Attempt | None = None,
+    width: int = 100,
+    colour: bool = False,
+    doubt: bool = False,
 ) -> str:
     others = tuple(a for a in attempts if isinstance(a.outcome, Closest) and a is not best)
     resolution = Resolution(QUERY, Preferences(), best, others, attempts)
@@ -48,7 +53,7 @@ def shown(
     console = Terminal(
         file=screen, width=width, highlight=False, force_terminal=colour, no_color=not colour
     )
-    show(ASKED, resolution, verdict(resolution, REGISTRY), REGISTRY, console)
+    show(ASKED, resolution, verdict(resolution, REGISTRY), REGISTRY, console, doubt=doubt)
     return screen.getvalue()
 
 
@@ -87,6 +92,13 @@ def test_without_a_memento_the_archives_without_an_answer_are_named_in_red() -> 
 
     assert "\x1b[1;31m✘ Not every archive answered" in text
     assert "Wayback Machine" in text
+
+
+def test_a_copy_is_never_as_requested_if_another_date_may_be_meant() -> None:
+    best = found()
+
+    assert "As requested" not in shown(best, best=best, doubt=True)
+    assert "≈ Found, but another date may be meant" in shown(best, best=best, doubt=True)
 
 
 def test_without_a_memento_variants_that_were_not_queried_are_named() -> None:

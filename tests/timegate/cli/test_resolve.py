@@ -283,6 +283,28 @@ def test_a_copy_of_a_redirect_is_called_so_in_a_list() -> None:
     assert "1 reference: 1 redirect" in result.stderr
 
 
+def test_a_doubt_about_the_date_is_in_every_output() -> None:
+    text = f"Smith (2009). Hours. {HOME}"
+    alone = resolve("--json", text)
+    listed = resolve("--batch", "-", given=f"{text}\n")
+
+    answers = [json.loads(alone.stdout), json.loads(listed.stdout)["report"]]
+    assert {answer["headline"] for answer in answers} == {
+        "Found, but another date may be meant"
+    }
+    assert answers[0]["read"]["doubt"] is True
+    assert "another date may be meant" in resolve("--format", "apa", text).stderr
+    assert "in 1 another date may be meant" in listed.stderr
+    assert (alone.exit_code, listed.exit_code) == (1, 1)
+
+
+def test_a_link_that_is_cut_off_stays_doubtful_with_a_given_date() -> None:
+    result = resolve("--at", "2010-11-05", f"See {HOME}... for more")
+
+    assert result.exit_code == 1
+    assert "The link may be incomplete or altered" in result.stdout
+
+
 def test_dates_of_publication_are_used_on_request(tmp_path: Path) -> None:
     bibliography = tmp_path / "refs.bib"
     bibliography.write_text(f"@misc{{a, url = {{{HOME}}}, date = {{2010-11-05}}}}\n")

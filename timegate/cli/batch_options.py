@@ -1,0 +1,126 @@
+"""Options of ``timegate resolve`` for lists, without `cli.batch`, which is slow to import."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, get_args
+
+import click
+
+from timegate.batch.model import Requirement
+from timegate.cli.options import Words, bundling
+from timegate.references import InputFormat
+from timegate.resolution.model import Preferences
+from timegate.resolution.preferences import preferences_from
+
+_FORMATS: Final = get_args(InputFormat)
+_OUTPUTS: Final = (
+    *("jsonl", "csv", "html", "document"),
+    *("wikitext", "bibtex", "ris", "markdown", "rst", "latex", "text"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOptions:
+    """The options of ``--batch``."""
+
+    batch: str | None
+    input_format: InputFormat | None
+    column: str | None
+    date_column: tuple[str, ...]
+    published: bool
+    output: str
+    to: str | None
+    report: Path | None
+    require: tuple[Requirement, ...]
+    resume: bool
+    retry_unknown: bool
+    at_once: int
+    exit_zero: bool
+    queue: str | None
+    work: bool
+    progress: bool
+
+    def required(self, preferences: Preferences) -> Preferences:
+        """Return *preferences* with what `--require` needs to know."""
+        if "content" not in self.require:
+            return preferences
+        looking, _ = preferences_from({"verify": "content"}, None, None)
+        return replace(preferences, verify=looking.verify)
+
+    @property
+    def is_queue_only(self) -> bool:
+        """Whether there is neither a list nor an ID: the list is in the queue."""
+        return self.work or self.progress
+
+    def check_queue_only(self, identifiers: Collection[str]) -> None:
+        """Raise UsageError for options that do not go with --work or --progress."""
+        if self.queue is None:
+            raise click.UsageError("--work and --progress require --queue")
+        if identifiers or self.batch is not None or (self.work and self.progress):
+            raise click.UsageError("give only one of IDs, --batch, --work and --progress")
+
+
+_OPTIONS: Final = (
+    click.option(
+        "--batch", metavar="FILE", help="Resolve a list of references; - reads standard input."
+    ),
+    click.option("--input-format", type=Words(_FORMATS), help="Format of the list."),
+    click.option("--column", metavar="NAME", help="CSV column with the references."),
+    click.option(
+        "--date-column",
+        multiple=True,
+        metavar="NAME",
+        help="CSV column with dates; repeatable.",
+    ),
+    click.option(
+        "--published",
+        is_flag=True,
+        help="Use dates of publication where no date of access is stated.",
+    ),
+    click.option(
+        "--output", default="-", metavar="FILE", help="File for the results; - prints them."
+    ),
+    click.option("--to", type=Words(_OUTPUTS), help="Format of the results."),
+    click.option(
+        "--report",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Write an HTML report with charts and gaps.",
+    ),
+    click.option(
+        "--require",
+        multiple=True,
+        type=Words(get_args(Requirement)),
+        help="Rewrite only links whose copy has this: the same content, or the quotation.",
+    ),
+    click.option("--resume", is_flag=True, help="Continue an interrupted run."),
+    click.option(
+        "--retry-unknown",
+        is_flag=True,
+        help="With --resume, retry where archives did not answer.",
+    ),
+    click.option(
+        "--at-once",
+        type=click.IntRange(1, 256),
+        default=16,
+        show_default=True,
+        help="Number of references to resolve at the same time for each archive.",
+    ),
+    click.option(
+        "--exit-zero", is_flag=True, help="Exit with 0 when the whole list was processed."
+    ),
+    click.option(
+        "--queue", metavar="URL", help="Share the list in Redis with other processes."
+    ),
+    click.option("--work", is_flag=True, help="Work on the list that is in --queue."),
+    click.option("--progress", is_flag=True, help="Print the progress of the list in --queue."),
+)
+
+batch_options: Final = bundling(BatchOptions, "batch", _OPTIONS)
+
+
+def show_queue_progress(options: BatchOptions) -> int:
+    """Print the progress of the list in the queue; return the exit code."""
+    from timegate.cli.queue import print_queue_progress  # noqa: PLC0415 -- it needs Redis
+
+    return print_queue_progress(options.queue or "")
