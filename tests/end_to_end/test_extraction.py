@@ -195,11 +195,18 @@ def records(warc: Path) -> Counter[Written]:
         )
 
 
+BY_FIRST_PAGE = (b"embedded-by", b"as", b"offset", b"coherence")
+"""What the record of a part says of the page that led to it first. Pages that embed the same part are
+read at the same time, and any of them may be first."""
+
+
 def _block(kind: str, block: bytes) -> bytes:
     """Return what a record says; the ids of records are new in each run."""
     if kind != "metadata":
         return block
     said = dict(line.split(b": ", 1) for line in block.splitlines())
+    if b"embedded-by" in said:
+        said = {name: value for name, value in said.items() if name not in BY_FIRST_PAGE}
     parts = json.loads(said.pop(b"parts", b'{"list": []}'))["list"]
     said.pop(b"report", None)
     return repr((sorted(said.items()), [(part["url"], part["uri"]) for part in parts])).encode()
