@@ -196,8 +196,8 @@ def records(warc: Path) -> Counter[Written]:
 
 
 BY_FIRST_PAGE = (b"embedded-by", b"as", b"offset", b"coherence")
-"""What the record of a part says of the page that led to it first. Pages that embed the same part are
-read at the same time, and any of them may be first."""
+"""What the record of a part says of the page that led to it first. Pages that embed the same
+part are read at the same time, and any of them may be first."""
 
 
 def _block(kind: str, block: bytes) -> bytes:
