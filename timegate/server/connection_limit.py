@@ -20,7 +20,7 @@ import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from operator import itemgetter
 from typing import Any, Final, Generic, Literal, TypeVar
@@ -495,7 +495,21 @@ def send(response: Response) -> web.Response:
     return web.Response(status=response.status, headers=_headers(response), body=response.body)
 
 
+def with_all_fields(response: Response) -> Response:
+    """Return *response* with the fields of every response, as they are sent.
+
+    A response that is sent again from the cache is put together once only.
+    """
+    whole = replace(response, headers=_headers(response))
+    if response.settled is not None:
+        whole.mark_settled(response.settled)
+    return whole
+
+
 def _headers(response: Response | StreamingResponse) -> CIMultiDict[str]:
+    """Return all fields of *response*; aiohttp adds its own to them."""
+    if isinstance(response.headers, CIMultiDict):
+        return response.headers.copy()
     headers = CIMultiDict(COMMON)
     headers.update(response.headers)
     return headers

@@ -37,6 +37,7 @@ from timegate.server.connection_limit import (
     body_of,
     deliver,
     send,
+    with_all_fields,
 )
 from timegate.server.response_cache import (
     ResponseCache,
@@ -205,23 +206,26 @@ class Dispatch:
         if isinstance(connection, ServerConnection) and connection.has_more:
             await self._limits.pipelined.enter()
         incoming = Incoming(request, self._target(request), self._limits)
+        began = 0.0 if self._log is None else time.perf_counter()
+        response = await self._handle(incoming)
+        if isinstance(response, Response) and len(response.body) <= SHORT:
+            # aiohttp sends it when this returns.
+            sent: web.StreamResponse = send(response)
+        else:
+            sent = await self._send_long(incoming, response)
         if self._log is None:
-            return await self._send(incoming, await self._handle(incoming))
-        began = time.perf_counter()
-        sent = await self._send(incoming, await self._handle(incoming))
+            return sent
         route, _, _ = self.routes.find(incoming.target)
         seconds, address = time.perf_counter() - began, incoming.client.address
         access = Access(request.method, route, incoming.target, sent.status, seconds, address)
         self._log(access)
         return sent
 
-    async def _send(self, incoming: Incoming, response: Outgoing) -> web.StreamResponse:
-        """Send *response*. Long ones have their own limit, so that slow readers block nothing.
+    async def _send_long(self, incoming: Incoming, response: Outgoing) -> web.StreamResponse:
+        """Send a long response, within a limit of its own: slow readers block nothing.
 
-        aiohttp sends a short one when this returns. No place among the requests is held by now.
+        No place among the requests is held by now.
         """
-        if isinstance(response, Response) and len(response.body) <= SHORT:
-            return send(response)
         client, target = incoming.client, incoming.target
         async with AsyncExitStack() as stack:
             if isinstance(response, StreamingResponse):
@@ -299,10 +303,13 @@ def loops(base_url: str) -> Middleware:
     """Refuse requests that this server has caused itself, by way of another aggregator."""
     own = name_of(base_url)
 
-    async def refuse(incoming: Incoming, call_next: Next) -> Outgoing:
-        values = incoming.request.headers.getall(FIELD, ())
-        if not values:
-            return await call_next(incoming)
+    def refuse(incoming: Incoming, call_next: Next) -> Awaitable[Outgoing]:
+        if FIELD in incoming.request.headers:
+            return check(incoming, call_next)
+        return call_next(incoming)
+
+    async def check(incoming: Incoming, call_next: Next) -> Outgoing:
+        values = incoming.request.headers.getall(FIELD)
         try:
             incoming.passed = checked(", ".join(values), own)
         except BadLoopField as error:
@@ -352,17 +359,17 @@ def response_cache(cache: ResponseCache) -> Middleware:
         if request.method not in _READS:
             return await call_next(incoming)
         key = key_of(request, incoming.target, incoming.hidden)
-        hit = None if wants_part(request) else cache.get(key)
-        if hit is not None:
-            return hit
-        if not is_repeated(request) and not wants_part(request):
-            hit = cache.at_another_time(key)
+        if not wants_part(request):
+            hit = cache.get(key)
+            if hit is None and not is_repeated(request):
+                hit = cache.at_another_time(key)
             if hit is not None:
                 return hit
         began = cache.began()
         response = await call_next(incoming)
         exceeded = incoming.quota is not None and incoming.quota.retry_after is not None
         if isinstance(response, Response) and not exceeded:
+            response = with_all_fields(response)
             cache.put(key, response, began)
         return response
 

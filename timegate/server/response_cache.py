@@ -52,12 +52,12 @@ class ResponseCache:
 
     def get(self, key: Key) -> Response | None:
         """Return the response for *key* while it is fresh."""
-        entry = self._responses.get(key)
-        if entry is None:
+        try:
+            entry = self._responses[key]
+        except KeyError:
             return None
-        refreshed = self._refreshed.get(hash(key[1]), 0)
         left = entry.until - self._clock()
-        if left > 0 and entry.began >= refreshed:
+        if left > 0 and entry.began >= self._last_refreshed(key):
             return _aged(entry.response, left)
         del self._responses[key]
         return None
@@ -68,13 +68,17 @@ class ResponseCache:
         entries = None if when is None else self._settled.get(_without_time(key))
         if entries is None or when is None:
             return None
-        now, refreshed = self._clock(), self._refreshed.get(hash(key[1]), 0)
+        now, refreshed = self._clock(), self._last_refreshed(key)
         for entry in entries:
             if now < entry.until and entry.began >= refreshed:
                 response = entry.response.at(when)
                 if response is not None:
                     return response
         return None
+
+    def _last_refreshed(self, key: Key) -> int:
+        """Return when the address of *key* was last answered without caches; 0 for never."""
+        return self._refreshed.get(hash(key[1]), 0) if self._refreshed else 0
 
     def began(self) -> int:
         """Return the place of a request in the order of requests."""
@@ -155,13 +159,12 @@ def wants_part(request: web.BaseRequest) -> bool:
     It may be less than the whole one, or the one for a time that is no part of the key.
     """
     headers = request.headers
-    return any(name in headers for name in _NOT_CACHED)
-
-
-_NOT_CACHED: Final = (
-    *("Range", "If-None-Match", "If-Modified-Since"),
-    "Accept-Datetime-Precise",
-)
+    return (
+        "Range" in headers
+        or "If-None-Match" in headers
+        or "If-Modified-Since" in headers
+        or "Accept-Datetime-Precise" in headers
+    )
 
 
 def _size(entry: _CachedResponse) -> int:
