@@ -5,6 +5,7 @@ memento itself. At most `MOST_HOPS` redirects are followed, one request each, an
 checks each address. No body is read.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -41,6 +42,8 @@ REDIRECTS: Final = (301, 302, 303, 307, 308)
 _NO_HEAD: Final = (405, 501)
 # Answers to range and conditional requests, which are never sent.
 _UNREQUESTED: Final = (206, 304, 416)
+_DAY: Final = re.compile(r"/(?:19|20)[0-9]{6}")
+"""The beginning of a time in an address."""
 # Clocks differ by less; a later capture has a wrong date.
 _CLOCK_DRIFT: Final = timedelta(hours=1)
 
@@ -384,7 +387,8 @@ class Negotiator:
         """
         if statement.status in ABSENT:
             # The archive itself redirected to a capture, wherever that led.
-            if names or any(hop.url != question.url and address_of(hop.url) for hop in hops):
+            others = (hop.url for hop in hops if hop.url != question.url)
+            if names or any(_names_capture(url, question.original) for url in others):
                 raise self._misbehaved(
                     statement.url, "redirects to a capture that does not exist"
                 )
@@ -435,6 +439,12 @@ def _is_answer(statement: Statement) -> bool:
     """Whether a reply leads to a memento or is one."""
     redirects = statement.status in REDIRECTS and statement.location is not None
     return redirects or statement.datetime is not None or statement.is_frame
+
+
+def _names_capture(url: str, original: str) -> bool:
+    """Whether *url* is the address of a capture of *original*, or what is left of one."""
+    before, page, _ = url.partition(original)
+    return address_of(url) is not None or bool(page and _DAY.search(before))
 
 
 def _is_nearer(other: Memento, chosen: Memento, requested: str) -> bool:

@@ -160,6 +160,18 @@ async def test_a_404_after_a_redirect_that_names_captures_is_misbehaviour() -> N
         await ask({TIMEGATE: redirect(at("20160022112029"), links)})
 
 
+async def test_a_404_at_the_remains_of_a_capture_is_misbehaviour() -> None:
+    """One octet of the redirect was lost: that says nothing about what the archive holds."""
+    damaged = at(STAMP).replace(STAMP, f"{STAMP[:10]}ocation:%20{STAMP}")
+
+    with pytest.raises(Misbehaved, match="redirects to a capture that does not exist"):
+        await ask({TIMEGATE: redirect(damaged)})
+
+
+async def test_a_404_at_another_address_of_the_timegate_is_a_clear_no() -> None:
+    assert await ask({TIMEGATE: redirect(f"{BASE}/gate/{PAGE}")}) is None
+
+
 async def test_a_sixth_redirect_is_not_followed() -> None:
     fetch = FakeFetcher(lambda request: redirect(f"{request.url}x"))
 
