@@ -12,8 +12,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from re import Pattern
 
-from msgspec import Struct, field
-
 
 class Malformed(ValueError):
     """Text that cannot be read. *code* is for programs, *why* for people."""
@@ -53,12 +51,15 @@ class Diagnostic:
     repair: bool
 
 
-class Diagnosis(Struct, kw_only=True, eq=False):
+class Diagnosis:
     """The repairs and notes of one reading."""
 
-    strict: bool = False
-    """Whether text that would be repaired is an error."""
-    diagnostics: list[Diagnostic] = field(default_factory=list)
+    __slots__ = ("diagnostics", "strict")
+
+    def __init__(self, *, strict: bool = False) -> None:
+        self.strict = strict
+        """Whether text that would be repaired is an error."""
+        self.diagnostics: list[Diagnostic] = []
 
     def note(self, token: str, why: str, position: int) -> None:
         """Add a diagnostic about correct text."""
