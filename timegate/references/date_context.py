@@ -173,6 +173,10 @@ _TITLE: Final = compiled(
 _BEFORE_LINK: Final = compiled(
     r"(?:,\s{1,2}[0-9]{1,2}[:.][0-9]{2}[^\n.,]{0,12})?[.,]\s{1,2}<?$"
 )
+_BEFORE_WGET: Final = compiled(r"(?:^|\n)--$")
+_WGET: Final = compiled(r"\s[0-9]{2}:[0-9]{2}:[0-9]{2}--\s{1,3}")
+_FAILED: Final = compiled(r"\bfailed\b|\bERROR [45][0-9]{2}\b|\bunable to\b", re.IGNORECASE)
+"""Around the time at which wget requested the link after it."""
 _TURKISH: Final = compiled(r"\s{1,2}tarihinde\s{1,2}$", re.IGNORECASE)
 _TURKISH_VERB: Final = compiled(
     r"[\s.,'\u2019>)]{0,4}(?:\w{0,3}\s)?(?:\w{3,14}(?:nden|ndan|den|dan)\s)?(?:eriş|al\u0131n|ulaş|edin|indir|görüntü)",
@@ -192,8 +196,9 @@ def basis_of_style(text: str, span: TextSpan, date: WrittenDate) -> DateBasis | 
     gap = text[date.end : span.start]
     line = text.rfind("\n", max(0, date.start - _LONGEST_LINE), date.start) + 1
     is_turkish = _TURKISH.fullmatch(gap) and _TURKISH_VERB.match(text, span.end)
+    is_seen = is_turkish or _is_of_wget(text, span, date)
     # MLA until 2009: the date of publication, the publisher, the date of access, and the link.
-    if is_turkish or (gap == " <" and _EARLIER_DATE.search(text, line, date.start)):
+    if is_seen or (gap == " <" and _EARLIER_DATE.search(text, line, date.start)):
         return "accessed"
     # MLA, Chicago: a title in quotation marks, the publisher, the date, and the link.
     if _BEFORE_LINK.fullmatch(gap) and (
@@ -203,6 +208,16 @@ def basis_of_style(text: str, span: TextSpan, date: WrittenDate) -> DateBasis | 
     # The Australian guide: a title, and in parentheses what it is and its date.
     is_of_kind = _AFTER_KIND.fullmatch(gap) and _KIND.search(text, line, date.start)
     return "published" if is_of_kind else None
+
+
+def _is_of_wget(text: str, span: TextSpan, date: WrittenDate) -> bool:
+    """Whether wget requested the link after *date* then, and did not fail."""
+    is_log = _WGET.fullmatch(text, date.end, span.start) and _BEFORE_WGET.search(
+        text, max(0, date.start - 3), date.start
+    )
+    if not is_log:
+        return False
+    return _FAILED.search(text, span.end, span.end + _LONGEST_LINE) is None
 
 
 _EARLIER_DATE: Final = compiled(

@@ -121,7 +121,7 @@ class ChosenDate(NamedTuple):
         if self.used.moment is None and self.used.readings == (self.at,):
             return f"Date used: {self.used.text}, which is not certain"
         if self.used.moment is None:
-            part = "year" if len(self.at.digits) == len("2010") else "month"
+            part = {4: "year", 6: "month"}.get(len(self.at.digits), "day")
             return f"Only the {part} {self.at} is used of the date {self.used.words}"
         if self.used.basis == "unmarked":
             return f"Date used: {self.used.text}, but {BASIS_WORDS['unmarked']}"
@@ -266,7 +266,8 @@ def _narrowed(date: FoundDate, latest: str) -> FoundDate:
     if date.basis not in _SEEN or len(date.readings) < 2:
         return date
     possible = tuple(each for each in date.readings if FIRST_PAGE <= each.digits <= latest)
-    if len(possible) != 1:
+    if len(possible) != 1 or possible[0].digits[:4] not in date.text:
+        # Of a year of two digits, the century is a guess.
         return date._replace(readings=possible or date.readings)
     return date._replace(moment=possible[0], readings=())
 
@@ -467,6 +468,7 @@ def mark_before(
         return basis
     before = f"{'0' if cut else ''}{text[:start]}"
     is_clause = phrase in _OF_PAGES and _CLAUSE.search(before[-_LONGEST_GAP:])
+    is_clause = is_clause or _WHEN.search(f"{before[-_LONGEST_GAP:]}{phrase}")
     return basis if is_clause or _is_led(before, weak=is_weak) else None
 
 
@@ -478,6 +480,12 @@ _CLAUSE: Final = compiled(
 )
 
 
+_WHEN: Final = compiled(
+    r"\bwhen\s(?:last\s(?:visited|seen|accessed|checked|viewed|consulted|opened|verified)"
+    r"|(?:first\s)?(?:accessed|checked|viewed|retrieved|consulted|downloaded|verified))$",
+    re.IGNORECASE,
+)
+"""The end of "live when checked": a state of the page."""
 _BY_OTHERS: Final = compiled(
     r"\sby\s(?!(?:the\s|an?\s)?(?:author|me|us|writer|editor|wayback|internet)\w?\b)"
     r"[a-z]{2,20}\b",

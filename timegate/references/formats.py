@@ -84,6 +84,8 @@ _QUOTED: Final = compiled(r"\"(?:urn:(?:pwid|duri):|pwid:|duri:)", re.IGNORECASE
 """An identifier in quotation marks, which may be broken into lines."""
 _SETTINGS: Final = compiled(r"\[[A-Za-z]{1,40}\]\r?\n\w{1,40}=|BEGIN:V[A-Z]{3,12}\r?\n")
 """A shortcut to a page, as browsers save it; a calendar, or a card of an address."""
+_LINK_HEADER: Final = compiled(r"<[^\s<>]{1,8000}+>[ \t]{0,4};[^\n]{0,200}?\brel=")
+"""The value of the header Link, or a TimeMap."""
 _QUOTED_CELL: Final = compiled(r"\"(?:[^\"]|\"\")*+\"\s{0,2}(?:[,;\t]|$)")
 _RIS: Final = compiled(r"^TY  ?- ", re.MULTILINE)
 _BEGINS_WITH_REFERENCE: Final = compiled(
@@ -168,7 +170,8 @@ def _plain(text: str) -> InputFormat:
     )
     # A table with pipes, and the settings of a shortcut.
     is_table = bool(lines) and all("|" in line for line in lines)
-    is_prose = is_prose or is_table or _SETTINGS.match(text) is not None
+    is_output = _SETTINGS.match(text) or _LINK_HEADER.match(text)
+    is_prose = is_prose or is_table or is_output is not None
     is_cut = any(link.incomplete and "." in link.identifier for link in find_links(text))
     is_broken = is_cut or _is_broken(listed) or has_broken_pwid(text)
     return "text" if is_prose or is_broken else "lines"

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
+from archives.moment import Moment
 from archives.regex_compat import compiled
 from timegate.identifiers import KINDS
 from timegate.references import Item, TextSpan
@@ -69,9 +70,9 @@ def _dates(values: Mapping[str, str]) -> Iterator[FoundDate]:
     yield from noted_dates(values.get("title", "")[:_LONGEST_TITLE])
     added = values.get("add_date", "")
     if added.isdecimal() and len(added) in (9, 10):
-        # Bookmarks: when the reader saved the page.
-        day = datetime.fromtimestamp(int(added), UTC)
-        yield from field_date(f"{day:%Y-%m-%dT%H:%M:%SZ}", "accessed")
+        # Bookmarks: when the reader saved the page. Programs copy bookmarks and their times.
+        time = Moment.of(datetime.fromtimestamp(int(added), UTC))
+        yield FoundDate(str(time), None, "accessed", (time,))
 
 
 _LONGEST_TITLE: Final = 300

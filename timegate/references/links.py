@@ -22,10 +22,17 @@ from timegate.references.link_ends import (
     open_parenthesis,
     rest_in_next_line,
 )
+from timegate.references.mistyped_links import (
+    MISTYPED,
+    has_no_dot,
+    is_repaired,
+    spaced_link,
+    with_scheme_repaired,
+)
 from timegate.text.html import decode_entities
 
 _START: Final = compiled(
-    r"(?<![A-Za-z0-9@])(?:view-source:)?(?:urn:(?:pwid|duri|tdb):|pwid:|duri:|tdb:|pdi://"
+    rf"(?<![A-Za-z0-9@])(?:view-source:)?(?:{MISTYPED}|urn:(?:pwid|duri|tdb):|pwid:|duri:|tdb:|pdi://"
     r"|(?:h(?:tt|xx|\*\*)|tt)ps?(?:\s?:\s?|\[:\]|\(:\))//"
     r"(?:\x20(?=(?:[\w-]{1,63}\.){1,5}[a-z]{2,18}(?:[/\s]|$)))?"
     r"|h(?:tt|xx)ps?\[://\]|(?<![:/\\\w])//(?=(?:[\w-]{1,63}\.){1,5}[a-z]{2,18}(?::[0-9]{1,5})?(?:[/?\s]|$))"
@@ -53,7 +60,9 @@ _SICI: Final = compiled(r"<[^\s<>\"]{1,60}>[^\s<>\"\[\]]{1,40}")
 _GLUED_LINK: Final = compiled(r"(?<=[A-Za-z0-9])(?=https?://)", re.IGNORECASE)
 _STAMP_CELL: Final = compiled(r"[,;](?=(?:19|20)[0-9]{6}(?:[0-9]{6})?$)")
 _BACKSLASHES: Final = compiled(r"\bhttps?:\\\\[^\s<>\"]{1,2000}", re.IGNORECASE)
-_BAD_SCHEME: Final = compiled(r"https?(?:/{1,3}|:/?|;/{1,2})$", re.IGNORECASE)
+_BAD_SCHEME: Final = compiled(
+    r"https?(?:/{1,3}|:/?|;/{1,2})$|[a-z]{2,8}[:;.]?[/\\]{2,3}$", re.IGNORECASE
+)
 """A scheme that is not written as it should be, before "www"."""
 _DATE_CELL: Final = compiled(
     r",(?=[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?$)|;(?=[0-9]{4}-[0-9]{2}(?:-[0-9]{2}(?:;|$)|$))"
@@ -279,6 +288,9 @@ def _link(text: str, span: TextSpan) -> TextLink | None:
     identifier = meant(_IN_LINES.sub("", text[start:end]))
     if identifier is None:
         return None
+    if has_no_dot(identifier) and (spaced := spaced_link(text, start)):
+        written = TextSpan(start, spaced.end)
+        return TextLink(written, text[slice(*written)], spaced.joined, incomplete=True)
     if rest := rest_in_next_line(text, end, raw):
         # The line may be broken inside the link: it is joined, and that is said.
         last = trimmed(text, rest.start, rest.end)
@@ -288,6 +300,8 @@ def _link(text: str, span: TextSpan) -> TextLink | None:
             return TextLink(written, text[start:last], joined, incomplete=True, lines=True)
     incomplete = (
         opened is not None
+        or is_repaired(text[start:end])
+        or has_no_dot(identifier)
         or _GLUED_LINK.match(text, end) is not None
         or _GLUED_LINK.match(text, start) is not None
         or _BAD_SCHEME.search(text, max(0, start - 8), start) is not None
@@ -359,7 +373,7 @@ def meant(written: str) -> str | None:
     if link.lower().startswith(("http%3a", "https%3a")):
         # The address as a parameter of another.
         return unquote(link)
-    link = _TWICE.sub("", link)
+    link = with_scheme_repaired(_TWICE.sub("", link))
     for pattern, plain in _DEFANGED:
         link = pattern.sub(plain, link)
     if "(sici)" in link.lower():

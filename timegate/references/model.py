@@ -155,6 +155,9 @@ class FoundReference(NamedTuple):
             return link
         if self.dates.doubt and not (dates or others or self.incomplete):
             return f"{link} {_NO_DATE}"
+        if not (is_implied or others or self.incomplete) and not choose(dates).doubt:
+            # The doubt is not about the dates themselves.
+            dates = [_questioned(date) for date in dates]
         return f"{link}{others} {' '.join(map(_restated, dates[:5]))}".strip()
 
     @property
@@ -173,6 +176,13 @@ _MARKS: Final = {
 _NO_DATE: Final = "(accessed n.d.)"
 
 
+def _questioned(date: FoundDate) -> FoundDate:
+    """Return *date* as one that is not certain."""
+    if date.moment is None:
+        return date
+    return date._replace(moment=None, readings=(date.moment,))
+
+
 def _restated(date: FoundDate) -> str:
     if date.moment is None and not date.readings and not _is_read_alike(date):
         return _NO_DATE
@@ -181,11 +191,12 @@ def _restated(date: FoundDate) -> str:
         # With a year of two digits, it is a date only in its own place.
         is_one = len(date.readings) == 1
         return f"(perhaps {date.readings[0]}?)" if is_one else _NO_DATE
-    # A date that the text itself doubts.
-    sign = "?" if date.moment is None and len(date.readings) == 1 else ""
+    if date.moment is None and len(date.readings) == 1:
+        # A date that the text itself doubts, or with a year of two digits.
+        return _MARKS.get(date.basis, "(perhaps {})").format(f"{date.readings[0]}?")
     # Seconds since 1970 are a date only in their own place.
     text = str(date.moment) if date.moment and date.text.isdecimal() else date.text
-    return _MARKS.get(date.basis, "(perhaps {})").format(f"{text}{sign}")
+    return _MARKS.get(date.basis, "(perhaps {})").format(text)
 
 
 def _is_read_alike(date: FoundDate) -> bool:

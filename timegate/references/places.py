@@ -64,6 +64,8 @@ class LinkPlace(NamedTuple):
     """Whether it names one copy, whose time the link does not state."""
     is_nested: bool = False
     """Whether the link is a copy of an archive link, which may be meant or not."""
+    is_redirect: bool = False
+    """Whether the link is one of a mail filter or a search engine, with the page in it."""
 
     @property
     def start(self) -> int:
@@ -131,7 +133,8 @@ def _of_target(link: TextLink, registry: Registry) -> LinkPlace | None:
         page=page,
         notes=(f"The link {text} leads to {page}, which is searched for",),
         others=(text,),
-        is_nested=True,
+        is_nested=not is_redirect(text),
+        is_redirect=is_redirect(text),
     )
 
 
@@ -232,7 +235,7 @@ _WRAPPERS: Final = compiled(
     r"|t\.umblr\.com/redirect|deref-mail\.com/mail/client/\w{1,40}/dereferrer/|anon\.to/|getpocket\.com/redirect"
     r"|bing\.com/ck/a|urldefense\.proofpoint\.com/v1/url)"
     r"\?(?:[^#]{0,2000}&)?(?:q|url|u|uddg|to|z|redirectUrl)="
-    r"|(?:www\.)?(?:12ft\.io|r\.jina\.ai|outline\.com|txtify\.it|freedium\.cfd|removepaywalls?\.com)/)"
+    r"|(?P<reader>(?:www\.)?(?:12ft\.io|r\.jina\.ai|outline\.com|txtify\.it|freedium\.cfd|removepaywalls?\.com)/))"
     r"(?P<page>https?(?:%3A|:)(?:%2F|/){2}[^\s&#]{1,8000})",
     re.IGNORECASE,
 )
@@ -252,6 +255,12 @@ def wrapped_page(link: str) -> str | None:
         return None
     page = unquote(match["page"])
     return page if page.lower().startswith("http") else f"http://{page}"
+
+
+def is_redirect(link: str) -> bool:
+    """Whether *link* is one of a mail filter, a search engine or a network to another page."""
+    match = _WRAPPERS.match(link)
+    return match is not None and match["reader"] is None
 
 
 class UnknownCopy(NamedTuple):

@@ -14,14 +14,19 @@ from typing import Final, NamedTuple
 from archives.regex_compat import compiled
 from archives.registry import Registry
 from timegate.references import TextSpan
+from timegate.references.date_basis import (
+    CONNECTED,
+    FAR,
+    REACH,
+    Extent,
+    Floor,
+    basis_of,
+    is_punctuation,
+    read_date,
+)
 from timegate.references.date_context import (
     basis_of_column,
-    basis_of_sentence,
-    basis_of_style,
-    in_language,
     is_number,
-    is_questioned,
-    says_dead,
     tables_in,
 )
 from timegate.references.dates import (
@@ -29,15 +34,14 @@ from timegate.references.dates import (
     DateBasis,
     FoundDate,
     choose,
-    found_date,
     is_other_day,
-    mark_after,
     mark_before,
     names_access,
     relative_date,
     unread_date,
 )
 from timegate.references.links import TextLink, find_hosts, find_links, meant
+from timegate.references.machine_texts import pages_of, without_hosts
 from timegate.references.model import FoundReference, masked
 from timegate.references.places import (
     LinkPlace,
@@ -47,77 +51,22 @@ from timegate.references.places import (
     read_place,
 )
 from timegate.references.quotations import quotation_beside
+from timegate.references.unexplained import unexplained
 from timegate.text.written_dates import MONTHS, WrittenDate, find_dates, other_dates
 
-_REACH: Final = 90
-"""Characters around a date in which words say what it is the date of."""
-_CONNECTED: Final = compiled(
-    r"[\s,.:;()\[\]<>„“\"'\u2013-]{0,6}(?:(?:from|at|on|von|unter|auf|de|sur|à|en|desde|da|do|em|van|via|"
-    r"op|fra|på|från|z|na|url|available(?:\sat|\sfrom)?|the\sworld\swide\sweb|http|link|web|"
-    r"website|source)[\s:,]{1,3}){0,3}[\s<(\[\"'“„]{0,4}",
-    re.IGNORECASE,
-)
-_AROUND_DATE: Final = frozenset(" \t\r\n,;:@()[]{}|<>-\u2013\u2014*•·#\"'.\u3000")
 _SENTENCE: Final = compiled(r"[.;]\s|\band\b|\bund\b|\bet\b|\by\b")
-_PARENTHESES: Final = frozenset("(\uff08")
-_MARK_BEFORE_LINK: Final = compiled(
-    r"(?:(?P<archived>archived|preserved|saved)|retrieved|accessed|viewed|visited|consulted"
-    r"|downloaded|cited)(?:\sit|\sby\s\w{1,20})?"
-    r"(?:\sonline)?(?:\s(?:from|at|via))?(?:\sthe\soriginal)?[\s:<(\[]{0,4}$",
-    re.IGNORECASE,
-)
-_ON: Final = compiled(
-    r"[\s>)\],.;:]{0,4}(?:on|am|le|el|il|em|op|den|d\.)?[\s:(\[]{0,3}", re.IGNORECASE
-)
 _INCOMPLETE: Final = "The link may be incomplete or altered: compare it with its source"
 _JOINED: Final = "Joined from several lines"
 _INLINE: Final = compiled(
-    r"&nbsp;|<sup>(?:st|nd|rd|th|er|re|o|a|e)</sup>"
+    r"&nbsp;|\\[,;:!]|\\(?:thin|med|thick)?space\b|(?<=[0-9.])\\\x20|<sup>(?:st|nd|rd|th|er|re|o|a|e)</sup>"
     r"|</?(?:sup|sub|b|i|em|strong|small|span|wbr|nobr)(?:\s[^<>]{0,200})?>",
     re.IGNORECASE,
 )
-"""Markup inside a line, and the endings of ordinal numbers."""
-_FAR: Final = 400
-"""Characters between a link and a date that may belong to it."""
-_STAMP_LENGTH: Final = len("20101105101500")
-"""Digits of the timestamp of a capture."""
-_CDX_KEY: Final = compiled(r"\)/\S{0,80}\s$")
-"""The first field of a line of a CDX index."""
+"""Markup and blanks of TeX inside a line, and the endings of ordinal numbers."""
 _SEEN: Final = ("archived", "accessed")
 _WEAK_BASES: Final = ("published", "unmarked", "event")
-_BRACKET_GAP: Final = 6
 _OPENED: Final = compiled(r"[ \t>.,;\])]{0,3}[(\[][^()\[\]\n]{0,90}$")
 _CLOSED: Final = compiled(r"[^()\[\]\n]{0,90}[)\]]")
-_PARENTHESIS_AFTER: Final = compiled(r"[\s>.,\])/]{0,3}[(\uff08]")
-_AFTER_TITLE: Final = compiled(r"[^\[\]\n]{0,200}\]\s?[(\uff08]")
-"""The title of an external link of a wiki, and a parenthesis."""
-_PARENTHESIS_ENDS: Final = compiled(
-    r"\.?\s?(?:,?\s?(?:um|at|kl\.?)?\s?[0-9]{1,2}[:.][0-9]{2}[^()\n]{0,12})?[)\]\uff09\u3011]"
-)
-"""The end of a parenthesis after a date, perhaps with a time of day."""
-_TIMED: Final = compiled(r"\.?\s?,?\s?(?:um|at|kl\.?)?\s?[0-9]{1,2}[:.h][0-9]{2}")
-_FOOTNOTE_DAY: Final = compiled(r"[0-9]\.|[^\x00-\x7f]|:")
-"""In a day as footnotes of some languages write that of access, or with a time of day."""
-_AS_OF: Final = compiled(r"\bas\sof\s{1,2}$", re.IGNORECASE)
-_SENTENCE_GOES_ON: Final = compiled(r"[)\]],?\s{1,2}[^\W_A-Z]|,\s[0-9]")
-_ACCORDING: Final = compiled(
-    r"\b(?:according\sto|data\sfrom|figures\sfrom|statistics\sfrom)\s", re.IGNORECASE
-)
-_GOES_ON: Final = compiled(r"\s[^\W\d_A-Z]{2,20}\s")
-"""A word in small letters, as in "the fire (3 May 1990) destroyed"."""
-_AT: Final = compiled(
-    r"\b(?:on|at|as of|in|im|am|vom|le|du|el|del|il|em|op|den)\s$", re.IGNORECASE
-)
-_VERB: Final = compiled(
-    r"\s(?:is|was|are|were|has|had|have|will|can|ist|war|wurde|wird|hat|est|était|fut|a|es|era|fue"
-    r"|è|foi|é|werd|blev|är|var|er)\s"
-    r"|,\s(?!(?:from|at|on|available|via|in|by|and|url|unter|von|auf|aus|sur|à|de|en|desde|da|em|van"
-    r"|op|fra|på|från|z|na|web|http|source|see|or|und|et|y|e)\b|https?:|www)[a-zß-ÿ]{2,20}\s"
-)
-"""After a date before the link: it is part of what a sentence says."""
-_WEEKDAY: Final = compiled(
-    r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,?\s$", re.IGNORECASE
-)
 _FOR_ALL: Final = compiled(
     r"\b(?:all|both|each|alle|jeweils|sämtliche|tous|toutes|todos|todas|tutti|tutte|samtliga)\b",
     re.IGNORECASE,
@@ -144,29 +93,14 @@ _MOST_DATES: Final = 20
 """Dates without a clear meaning that are kept for one reference."""
 
 
-class _Extent(NamedTuple):
-    """Where the links of a reference are."""
-
-    start: int
-    end: int
-    last: int
-    """Where the last link begins."""
-    first: int
-    """Where the first link ends."""
-
-
-class _Floor(NamedTuple):
-    """The end of the date before."""
-
-    end: int
-    cuts: bool
-    """Whether that date says nothing of when the page was seen."""
-
-
 def read_prose(text: str, registry: Registry) -> Iterator[FoundReference]:
     """Yield the references in *text*, in order, each with the date that belongs to it."""
-    links = [*find_links(text)]
-    yield from dated(text, links or find_hosts(text), registry)
+    text = without_hosts(text)
+    named = [*find_links(text)]
+    links = pages_of(text, named)
+    # Of the same length, so that positions stay.
+    shown = masked(text, sorted({link.span for link in named} - {link.span for link in links}))
+    yield from dated(shown, links or find_hosts(shown), registry)
 
 
 def dated(
@@ -182,7 +116,8 @@ def dated(
     listed = [part for link in links for part in _divided(link, registry)]
     places = [*merged_places(text, [read_place(link, registry) for link in listed])]
     spans = [_extent(place) for place in places]
-    by_place = _assigned(text, spans, [link.span for link in listed])
+    assigned = _assigned(text, spans, [link.span for link in listed])
+    by_place = assigned.dates
     for number, place in enumerate(places):
         dates = by_place[number]
         if place.own is None and not any(date.basis in _SEEN for date in dates):
@@ -190,7 +125,31 @@ def dated(
         if only_marked:
             dates = [date for date in dates if date.basis in ("archived", "accessed")]
         found = _found(place, dates)
-        yield found if found.kind != "reference" else _quoting(text, spans, number, found)
+        if found.kind == "reference":
+            found = _quoting(text, spans, number, found)
+            found = found if only_marked else _explained(assigned.rest, spans, number, found)
+        yield found
+
+
+def _explained(
+    rest: str, spans: Sequence[Extent], number: int, found: FoundReference
+) -> FoundReference:
+    """Return *found* with a doubt if something around it was not understood.
+
+    *rest* is the text without links and dates.
+    """
+    if found.dates.doubt or (found.dates.used and found.dates.used.basis == "own"):
+        return found
+    span = spans[number]
+    floor = max(spans[number - 1].end if number else 0, span.start - FAR)
+    ceiling = spans[number + 1].start if number + 1 < len(spans) else len(rest)
+    around = (
+        f"{rest[floor : span.start]}{_HIDDEN}{rest[span.end : min(ceiling, span.end + FAR)]}"
+    )
+    why = unexplained(around, dated=found.dates.at is not None)
+    if not why:
+        return found
+    return found._replace(dates=found.dates._replace(doubt=True), notes=(*found.notes, why))
 
 
 def _divided(link: TextLink, registry: Registry) -> Iterator[TextLink]:
@@ -215,7 +174,7 @@ def _joined_month(word: re.Match[str]) -> str:
 
 
 def _quoting(
-    text: str, spans: Sequence[_Extent], number: int, found: FoundReference
+    text: str, spans: Sequence[Extent], number: int, found: FoundReference
 ) -> FoundReference:
     """Return *found* with the quotation that stands beside its link."""
     span = spans[number]
@@ -228,8 +187,8 @@ def _quoting(
     return found._replace(quote=beside.quote, notes=notes)
 
 
-def _extent(place: LinkPlace) -> _Extent:
-    return _Extent(
+def _extent(place: LinkPlace) -> Extent:
+    return Extent(
         place.start, place.end, place.last or place.start, place.first or place.link.span.end
     )
 
@@ -287,7 +246,7 @@ def _chosen(place: LinkPlace, dates: Sequence[FoundDate]) -> ChosenDate:
     # Of a named copy, the time is not known; of a copy of a copy, one of the two is meant.
     is_unsure = (
         place.is_nested
-        or (place.names_copy and chosen.at is None)
+        or ((place.names_copy or place.is_redirect) and chosen.at is None)
         or (not place.names_copy and _is_archived_later(chosen))
     )
     return chosen._replace(doubt=True) if is_unsure else chosen
@@ -307,13 +266,20 @@ def _is_archived_later(chosen: ChosenDate) -> bool:
     )
 
 
-def _assigned(
-    text: str, spans: Sequence[_Extent], links: Sequence[TextSpan]
-) -> dict[int, list[FoundDate]]:
+class _Assigned(NamedTuple):
+    """The dates of a text."""
+
+    dates: dict[int, list[FoundDate]]
+    """By the number of the reference to which they belong."""
+    rest: str
+    """The text without links and dates, of the same length."""
+
+
+def _assigned(text: str, spans: Sequence[Extent], links: Sequence[TextSpan]) -> _Assigned:
     """Return the dates of each reference; it may have several *links*."""
     assigned: dict[int, list[FoundDate]] = defaultdict(list)
     if not spans:
-        return assigned
+        return _Assigned(assigned, text)
     starts = [span.start for span in spans]
     near = [*_near(spans, len(text))]
     # "/page12 March 2014" is no day.
@@ -334,24 +300,25 @@ def _assigned(
     shared: list[_SharedDate] = []
     for date in sorted([*dates, *others]):
         number = _owner(text, spans, bisect_left(starts, date.start), date)
-        basis = basis_of_column(text, tables, date) or _basis(
-            text, spans, date, _Floor(floor, last not in _SEEN), number
+        basis = basis_of_column(text, tables, date) or basis_of(
+            text, spans, date, Floor(floor, last not in _SEEN), number
         )
         if basis in _WEAK_BASES and last != "beside" and _continues(text, floor, date):
             basis = last
-        numbers = _also_of(text, spans, date, max(floor, date.start - _REACH), number)
+        numbers = _also_of(text, spans, date, max(floor, date.start - REACH), number)
         if numbers and basis == "unmarked" and names_access(_line(text, date)):
             basis = "accessed"
         last = basis
         is_kept = date.start not in only_marked and len(assigned[number]) < _MOST_DATES
         if basis in _WEAK_BASES and not is_kept:
             continue
-        each = _read(text, TextSpan(spans[number].start, spans[number].end), date, basis)
+        each = read_date(text, TextSpan(spans[number].start, spans[number].end), date, basis)
         assigned[number].append(each)
         shared.append(_SharedDate(each, basis, number, date.start, numbers))
         floor = date.end
     _share(text, spans, assigned, shared)
-    return assigned
+    seen = sorted(TextSpan(date.start, date.end) for date in [*dates, *others])
+    return _Assigned(assigned, masked(shown, seen, _HIDDEN))
 
 
 class _SharedDate(NamedTuple):
@@ -365,51 +332,9 @@ class _SharedDate(NamedTuple):
     """References that the text names together with it."""
 
 
-def _read(text: str, link: TextSpan, date: WrittenDate, basis: DateBasis) -> FoundDate:
-    """Return *date* as the text around it means it."""
-    found = found_date(in_language(text, link, date, basis), basis)
-    if says_dead(text, link, date):
-        found = found._replace(basis="dead")
-    is_unsure = found.basis == "accessed" and (
-        _may_be_published(text, link, date) or _may_be_of_number(text, link, date)
-    )
-    if (is_unsure or is_questioned(text, date)) and found.moment is not None:
-        found = found._replace(moment=None, readings=(found.moment,))
-    return found
-
-
-def _may_be_of_number(text: str, link: TextSpan, date: WrittenDate) -> bool:
-    """Whether "as of" may be of a number: "According to URL (as of 2010), 312 are known"."""
-    if not _AS_OF.search(text, max(0, date.start - 8), date.start):
-        return False
-    if _SENTENCE_GOES_ON.match(text, date.end):
-        return True
-    return _ACCORDING.search(text, max(0, link.start - _REACH), date.start) is not None
-
-
-def _may_be_published(text: str, link: TextSpan, date: WrittenDate) -> bool:
-    """Whether a day alone in parentheses after the link may be that of the page.
-
-    It is not if it has a time of day, if another date or a word of access stands before the
-    link, or if it is written as in footnotes of languages that have the day of access there.
-    """
-    if date.start < link.end or _FOOTNOTE_DAY.search(date.text):
-        return False
-    gap = _WEEKDAY.sub("", text[link.end : date.start])
-    is_closed = _PARENTHESIS_ENDS.match(text, date.end) is not None and _is_day(date)
-    if not is_closed or _PARENTHESIS_AFTER.fullmatch(gap) is None:
-        return False
-    if _TIMED.match(text, date.end):
-        return False
-    line = text.rfind("\n", max(0, link.start - _FAR), link.start) + 1
-    words = text[max(line, link.start - _FAR) : link.start]
-    is_alone = not any(map(str.isalpha, words))
-    return not is_alone and not names_access(words) and next(find_dates(words), None) is None
-
-
 def _share(
     text: str,
-    spans: Sequence[_Extent],
+    spans: Sequence[Extent],
     assigned: dict[int, list[FoundDate]],
     shared: Sequence[_SharedDate],
 ) -> None:
@@ -429,12 +354,12 @@ def _share(
 
 def _line(text: str, date: WrittenDate) -> str:
     """Return the line in which *date* is, at most some hundred characters of it."""
-    start = text.rfind("\n", max(0, date.start - _FAR), date.start) + 1
-    return text[start : date.end + _REACH].partition("\n")[0]
+    start = text.rfind("\n", max(0, date.start - FAR), date.start) + 1
+    return text[start : date.end + REACH].partition("\n")[0]
 
 
 def _also_of(
-    text: str, spans: Sequence[_Extent], date: WrittenDate, begin: int, number: int
+    text: str, spans: Sequence[Extent], date: WrittenDate, begin: int, number: int
 ) -> range:
     """Return the references beside *number* to which a date of "all links" belongs."""
     words = text[begin : date.start]
@@ -446,7 +371,7 @@ def _also_of(
     return range(max(0, number - _MOST_DATES), end)
 
 
-def _neighbours(text: str, spans: Sequence[_Extent], number: int, at: int) -> Iterator[int]:
+def _neighbours(text: str, spans: Sequence[Extent], number: int, at: int) -> Iterator[int]:
     """Yield the references beside *number* that a date of access at *at* may be of as well.
 
     In "A and B (accessed 5 November 2010)", it may also be the date of A; on a line of its own,
@@ -469,7 +394,7 @@ def _neighbours(text: str, spans: Sequence[_Extent], number: int, at: int) -> It
 
 
 def _doubt_after_two(
-    text: str, spans: Sequence[_Extent], assigned: dict[int, list[FoundDate]]
+    text: str, spans: Sequence[Extent], assigned: dict[int, list[FoundDate]]
 ) -> None:
     """Add the second of two dates around a link to the link after it, if that has none.
 
@@ -499,15 +424,15 @@ def _continues(text: str, end: int, date: WrittenDate) -> bool:
 
 
 def _unread(
-    text: str, spans: Sequence[_Extent], number: int, dates: Sequence[FoundDate]
+    text: str, spans: Sequence[Extent], number: int, dates: Sequence[FoundDate]
 ) -> Iterator[FoundDate]:
     """Yield what is written around a reference instead of a date of access."""
     start, end = spans[number][:2]
     after = spans[number + 1].start if number + 1 < len(spans) else len(text)
-    line = text.rfind("\n", max(0, start - _REACH), start) + 1 or max(0, start - _REACH)
+    line = text.rfind("\n", max(0, start - REACH), start) + 1 or max(0, start - REACH)
     is_first = not number or spans[number - 1].end <= line
     unread = unread_date(
-        text[line:start] if is_first else "", text[end : min(after, end + _REACH)]
+        text[line:start] if is_first else "", text[end : min(after, end + REACH)]
     )
     if unread is None and not dates:
         unread = relative_date(text[line:start] if is_first else "", text[end:after])
@@ -518,14 +443,14 @@ def _unread(
         yield unread
 
 
-def _near(spans: Sequence[_Extent], length: int) -> Iterator[TextSpan]:
+def _near(spans: Sequence[Extent], length: int) -> Iterator[TextSpan]:
     """Yield the ranges of a text in which a date can belong to one of *spans*."""
     start = end = 0
     for span in spans:
-        if span.start - _FAR > end:
+        if span.start - FAR > end:
             yield TextSpan(start, end)
-            start = max(0, span.start - _FAR)
-        end = min(length, span.end + _FAR)
+            start = max(0, span.start - FAR)
+        end = min(length, span.end + FAR)
     yield TextSpan(start, end)
 
 
@@ -534,8 +459,8 @@ def _within(
 ) -> Iterator[WrittenDate]:
     """Yield the dates in *ranges*; a date that is cut at a limit is not one."""
     for start, end in ranges:
-        first = max(0, start - _REACH)
-        for date in find(text[first : end + _REACH]):
+        first = max(0, start - REACH)
+        for date in find(text[first : end + REACH]):
             if start <= date.start + first < end:
                 yield date._replace(start=date.start + first, end=date.end + first)
 
@@ -556,7 +481,7 @@ def _taken(date: WrittenDate, dates: Sequence[WrittenDate]) -> bool:
     return any(each.start < date.end and date.start < each.end for each in near)
 
 
-def _owner(text: str, spans: Sequence[_Extent], after: int, date: WrittenDate) -> int:
+def _owner(text: str, spans: Sequence[Extent], after: int, date: WrittenDate) -> int:
     """Return the reference to which *date* belongs; *after* is the first one behind it."""
     if after == 0:
         return 0
@@ -571,145 +496,16 @@ def _owner(text: str, spans: Sequence[_Extent], after: int, date: WrittenDate) -
         breaks = -1
     if breaks:
         return after if breaks > 0 else after - 1
-    if _CONNECTED.fullmatch(gap_after):
-        is_marked = mark_before(gap_before[-_REACH:]) is not None
-        if is_marked or not _is_punctuation(gap_before):
+    if CONNECTED.fullmatch(gap_after):
+        is_marked = mark_before(gap_before[-REACH:]) is not None
+        if is_marked or not is_punctuation(gap_before):
             return after
-    if _is_punctuation(gap_before) or not _SENTENCE.search(gap_before):
+    if is_punctuation(gap_before) or not _SENTENCE.search(gap_before):
         return after - 1
-    closer = mark_before(gap_before[-_REACH:]) == "accessed" and "\n" not in gap_before
+    closer = mark_before(gap_before[-REACH:]) == "accessed" and "\n" not in gap_before
     return after - 1 if closer else after
 
 
 def _breaks(gap: str) -> int:
     lines = gap.count("\n")
     return 0 if not lines else 2 if lines > 1 and not gap.strip() else 1 + ("\n\n" in gap)
-
-
-def _is_punctuation(gap: str) -> bool:
-    return all(character in _AROUND_DATE for character in gap)
-
-
-def _basis(
-    text: str, spans: Sequence[_Extent], date: WrittenDate, floor: _Floor, number: int
-) -> DateBasis:
-    """Return what *date* is the date of."""
-    span = spans[number]
-    if basis := basis_of_sentence(text, span.start, date):
-        return basis
-    if span.start < date.start < span.end:
-        # Between a link and the archive link of the same page.
-        span = span._replace(end=min(span.first, date.start), last=span.start)
-    begin = max(floor.end, date.start - _REACH, span.end if span.end <= date.start else 0)
-    is_far = date.end <= span.start and not _is_near(text[date.end : span.start])
-    is_cut = floor.cuts and begin == floor.end > 0
-    marked = _marked(text, date, begin, is_cut=is_cut, is_far=is_far)
-    is_told = date.end <= span.start and _VERB.match(text, date.end) is not None
-    if marked is not None and not is_told:
-        return marked
-    if basis := _basis_of_place(text, span, date):
-        return basis
-    if len(date.text) == _STAMP_LENGTH and _CDX_KEY.search(text[begin : date.start]):
-        return "archived"
-    if basis := basis_of_style(text, TextSpan(span.start, span.end), date):
-        return basis
-    return "published" if _is_in_parentheses(text, span, date) else "unmarked"
-
-
-def _basis_of_place(text: str, span: _Extent, date: WrittenDate) -> DateBasis | None:
-    """Return what a date beside the link, or in brackets of its own, is the date of."""
-    if span.end <= date.start and _ON.fullmatch(text, span.end, date.start):
-        words = text[max(0, span.last - _REACH) : span.last]
-        if mark := _MARK_BEFORE_LINK.search(words):
-            return "archived" if mark["archived"] else "accessed"
-        if basis := mark_before(words):
-            return basis
-    if _is_beside(text, span, date):
-        return "beside"
-    if _is_in_brackets(text, span, date) or _is_after_link(text, span, date):
-        return "accessed"
-    return None
-
-
-def _is_near(gap: str) -> bool:
-    """Whether *gap*, between a date and a link, is the end of a note or connects them."""
-    return gap[:1] in (")", "]") or _CONNECTED.fullmatch(gap) is not None
-
-
-def _marked(
-    text: str, date: WrittenDate, begin: int, *, is_cut: bool, is_far: bool
-) -> DateBasis | None:
-    """Return what the words around *date* say of it; those before it are from *begin* on."""
-    is_year = date.moment is not None and len(date.moment.digits) == 4
-    before = text[begin : date.start]
-    after = text[date.end : date.end + 24]
-    if date.text[:1].isdigit() and "." in date.text and is_number(text, date):
-        return None
-    marked = mark_before(before, year=is_year, cut=is_cut, after=after, far=is_far)
-    return marked or mark_after(after, before)
-
-
-def _is_in_brackets(text: str, span: _Extent, date: WrittenDate) -> bool:
-    """Whether a day stands in square brackets beside the link, as many write that of access."""
-    if text.startswith("](", date.end):
-        # The date is the words of a link in Markdown.
-        return False
-    bracketed = text[date.start - 1 : date.start] == "[" and _PARENTHESIS_ENDS.match(
-        text, date.end
-    )
-    gap = text[span.end : date.start] if span.end <= date.start else text[date.end : span.start]
-    return (
-        bool(bracketed) and _is_day(date) and len(gap) <= _BRACKET_GAP and _is_punctuation(gap)
-    )
-
-
-def _is_after_link(text: str, span: _Extent, date: WrittenDate) -> bool:
-    """Whether a day is alone in parentheses right after the link: "URL (22. Aug. 2011)"."""
-    gap = text[span.end : date.start] if span.end <= date.start else ""
-    gap = _WEEKDAY.sub("", gap)
-    is_alone = _PARENTHESIS_ENDS.match(text, date.end) is not None
-    return _is_day(date) and is_alone and _PARENTHESIS_AFTER.fullmatch(gap) is not None
-
-
-def _is_day(date: WrittenDate) -> bool:
-    """Whether a day is meant, even if it is not certain which."""
-    moments = (date.moment,) if date.moment else date.readings
-    return all(len(moment.digits) >= len("20101105") for moment in moments)
-
-
-def _is_in_parentheses(text: str, span: _Extent, date: WrittenDate) -> bool:
-    """Whether the date is alone in parentheses after the link, or as in a citation.
-
-    In a citation, the sentence does not go on after the parentheses.
-    """
-    if not date.start or text[date.start - 1] not in _PARENTHESES:
-        return False
-    end = _PARENTHESIS_ENDS.match(text, date.end)
-    if end is not None and span.end <= date.start:
-        gap = text[span.end : date.start]
-        return bool(_PARENTHESIS_AFTER.fullmatch(gap) or _AFTER_TITLE.fullmatch(gap))
-    return end is not None and _GOES_ON.match(text, end.end()) is None
-
-
-def _is_beside(text: str, span: _Extent, date: WrittenDate) -> bool:
-    """Whether the line has nothing but the reference and the date."""
-    if text.startswith("](", date.end):
-        return False
-    first, last = min(span.start, date.start), max(span.end, date.end)
-    between = (
-        text[span.end : date.start] if date.start >= span.end else text[date.end : span.start]
-    )
-    if len(between) > 12 or not _is_punctuation(_AT.sub("", between)):
-        return False
-    start = text.rfind("\n", 0, first) + 1
-    end = text.find("\n", last)
-    end = len(text) if end < 0 else end
-    if first - start > 12 or end - last > 12:
-        return False
-    before = text[start:first]
-    if first == date.start:
-        before = _WEEKDAY.sub("", before)
-    outside = before + text[last:end]
-    return not any(character.isalpha() for character in outside) and not re.search(
-        r"[0-9]{4}", outside
-    )

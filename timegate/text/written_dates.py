@@ -60,6 +60,12 @@ _SHORT_NAMED: Final = compiled(
     r"(?![\w:%/-]|[.,][0-9])"
 )
 """The same with the month first: Nov 5, 10."""
+_MISREAD: Final = compiled(
+    r"(?<![\w./-])(?=\S{0,2}\s\S{3,14}\s[0-9]{0,3}[OolI]|[0-9]?[OolI])([0-9OolI]{1,2})\.?\s([^\W\d_]{3,9})\.?,?\s"
+    r"([12lI][0-9OolI]{3})(?!\w)"
+)
+"""A date with letters in the place of digits, as OCR reads them: l2 Nov 2OO3."""
+_OCR: Final = str.maketrans("OolI", "0011")
 _FILE_TIME: Final = compiled(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}\s(?:at|um|om|kl\.?|alle|\u00e0|a\slas)\s$"
 )
@@ -121,12 +127,17 @@ _ZONES: Final[Mapping[str, tuple[float, ...]]] = {
 """Names of time zones, and the hours before UTC; several if the name is not certain."""
 _ZONE_NAMES: Final = "|".join(sorted(_ZONES, key=len, reverse=True))
 _TIME: Final = (
-    r"([01]?[0-9]|2[0-3])[:.h]([0-5][0-9])(?::([0-5][0-9]))?(?:\s?([ap])\.?m\b\.?)?"
+    r"([01]?[0-9]|2[0-3])(?:[:.h]([0-5][0-9])(?::([0-5][0-9]))?|(?=\s?[apAP]\.?[mM]\b))"
+    r"(?:\s?([apAP])\.?[mM]\b\.?)?"
     rf"\s?(?:Uhr\s?)?\(?({_ZONE_NAMES})\b(?:\s?([+-])(1[0-4]|0?[0-9])(?::?([0-5][0-9]))?(?![0-9]))?\)?"
 )
 _TIME_AFTER: Final = compiled(rf"[\s,;(]{{0,3}}(?:(?:at|um|kl\.?|à|alle|a las|o)\s)?{_TIME}")
 _TIME_BEFORE: Final = compiled(rf"(?<![0-9:.]){_TIME}[\s,]{{1,3}}(?:(?:on|am|le|el|den)\s)?$")
 """A time of day in a time zone, after a day and before it."""
+_WAYBACK_TIME: Final = compiled(
+    r"\bARCHIVED? ON ([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9]) $", re.IGNORECASE
+)
+"""Before a day in the comment that the Wayback Machine adds to pages; in UTC."""
 # 2013/14 are two years, and 2014/05 is a month.
 _SLASH: Final = compiled(r"/([0-9]{1,2})(?![0-9/])")
 _TO_YEAR: Final = compiled(
@@ -208,13 +219,13 @@ class WrittenDate(NamedTuple):
 
     @property
     def common(self) -> Moment | None:
-        """The part in which all readings agree: the moment, its month or its year."""
+        """The part in which all readings agree: the moment, its day, month or year."""
         return self.moment or common_moment(self.readings)
 
 
 def common_moment(readings: Sequence[Moment]) -> Moment | None:
-    """Return the month or year in which all *readings* agree; None if they do not."""
-    for length in (len("201011"), len("2010")):
+    """Return the day, month or year in which all *readings* agree; None if they do not."""
+    for length in (len("20101105"), len("201011"), len("2010")):
         parts = {reading.digits[:length] for reading in readings}
         if len(parts) == 1 and len(part := parts.pop()) == length:
             return Moment(part)
@@ -333,6 +344,11 @@ def other_dates(text: str) -> Iterator[WrittenDate]:
         digits = [_digits(year, number, day) for number in _month(month)]
         if moments := tuple(filter(None, map(_moment, digits))):
             yield WrittenDate(*named.span(), named[0], None, moments)
+    for misread in _MISREAD.finditer(text):
+        day, year = misread[1].translate(_OCR), misread[3].translate(_OCR)
+        digits = [_digits(year, number, day) for number in _month(misread[2])]
+        if moments := tuple(filter(None, map(_moment, digits))):
+            yield WrittenDate(*misread.span(), misread[0], None, moments)
     for short in _SHORT_YEAR.finditer(text):
         if _FILE_TIME.search(text, max(0, short.start() - 20), short.start()):
             continue
@@ -417,6 +433,8 @@ Found = tuple[int, int, list[str]]
 def _in_zone(day: str, before: str, after: str) -> Found:
     """Return *day* with the time of day in a time zone that stands after or before it."""
     clock = _TIME_AFTER.match(after)
+    if clock is None and (stated := _WAYBACK_TIME.search(before)):
+        return len(before) - stated.start(1), 0, [day + "".join(stated.groups())]
     earlier = None if clock else _TIME_BEFORE.search(before)
     match = clock or earlier
     readings = [*_zoned(day, match)] if match else []
@@ -430,7 +448,7 @@ def _in_zone(day: str, before: str, after: str) -> Found:
 def _zoned(day: str, clock: re.Match[str]) -> Iterator[str]:
     hour, minute, second, half, zone, sign, hours, minutes = clock.groups()
     number = int(hour) % 12 + (12 if half in ("p", "P") else 0) if half else int(hour)
-    stated = f"{day}{number:02}{minute}{second or '00'}"
+    stated = f"{day}{number:02}{minute or '00'}{second or '00'}"
     form = "%Y%m%d%H%M%S"
     more = (int(hours) + int(minutes or 0) / 60) * (-1 if sign == "-" else 1) if sign else 0.0
     for offset in _ZONES[zone]:

@@ -1,0 +1,36 @@
+"""What stands around a link and was not understood."""
+
+import pytest
+
+from timegate.references.unexplained import unexplained
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("and http: //more", "A part of an address"),
+        ("accessed in 2OO3", "A year with letters in it"),
+        ("at 10:20 XYZ", "A time of day and what may be its time zone"),
+    ],
+)
+def test_it_is_said_even_if_a_date_is_used(text: str, why: str) -> None:
+    assert unexplained(text, dated=True).startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("anna 2:14 PM", "A time of day without a date"),
+        ("on 5 Nov", "What may be a part of a date"),
+        ("2010-13-45", "What may be a part of a date"),
+    ],
+)
+def test_a_part_of_a_date_counts_only_without_a_date(text: str, why: str) -> None:
+    assert unexplained(text, dated=False).startswith(why)
+    assert unexplained(text, dated=True) == ""
+
+
+@pytest.mark.parametrize("text", ["you may 5 times", "chapter 3, page 7", "at 10:20 PM"])
+def test_other_words_are_nothing(text: str) -> None:
+    assert unexplained(text, dated=True) == ""
+    assert unexplained("chapter 3, page 7", dated=False) == ""

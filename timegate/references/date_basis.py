@@ -1,0 +1,303 @@
+"""What a date is the date of, by the words around it and by its place beside a link."""
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from archives.regex_compat import compiled
+from timegate.references import TextSpan
+from timegate.references.date_context import (
+    basis_of_sentence,
+    basis_of_style,
+    in_language,
+    is_number,
+    is_questioned,
+    says_dead,
+)
+from timegate.references.dates import (
+    DateBasis,
+    FoundDate,
+    found_date,
+    mark_after,
+    mark_before,
+    names_access,
+)
+from timegate.references.messages import is_of_message, is_told
+from timegate.text.written_dates import WrittenDate, find_dates
+
+_AROUND_DATE: Final = frozenset(" \t\r\n,;:@()[]{}|<>-\u2013\u2014*•·#\"'.\u3000")
+REACH: Final = 90
+"""Characters around a date in which words say what it is the date of."""
+CONNECTED: Final = compiled(
+    r"[\s,.:;()\[\]<>„“\"'\u2013-]{0,6}(?:(?:from|at|on|von|unter|auf|de|sur|à|en|desde|da|do|em|van|via|"
+    r"op|fra|på|från|z|na|url|available(?:\sat|\sfrom)?|the\sworld\swide\sweb|http|link|web|"
+    r"website|source)[\s:,]{1,3}){0,3}[\s<(\[\"'“„]{0,4}",
+    re.IGNORECASE,
+)
+_PARENTHESES: Final = frozenset("(\uff08")
+_MARK_BEFORE_LINK: Final = compiled(
+    r"(?:(?P<archived>archived|preserved|saved)|retrieved|accessed|viewed|visited|consulted"
+    r"|downloaded|cited)(?:\sit|\sby\s\w{1,20})?"
+    r"(?:\sonline)?(?:\s(?:from|at|via|by|in|with)(?-i:\s[A-Z][\w.]{1,20}){0,3})?"
+    r"(?:\sthe\soriginal)?[\s:<(\[]{0,4}$",
+    re.IGNORECASE,
+)
+_ON: Final = compiled(
+    r"[\s>)\],.;:]{0,4}(?:on|am|le|el|il|em|op|den|d\.)?[\s:(\[]{0,3}", re.IGNORECASE
+)
+FAR: Final = 400
+"""Characters between a link and a date that may belong to it."""
+_STAMP_LENGTH: Final = len("20101105101500")
+"""Digits of the timestamp of a capture."""
+_CDX_KEY: Final = compiled(r"\)/\S{0,80}\s$")
+"""The first field of a line of a CDX index."""
+_BRACKET_GAP: Final = 6
+_PARENTHESIS_AFTER: Final = compiled(r"[\s>.,\])/]{0,3}[(\uff08]")
+_AFTER_TITLE: Final = compiled(r"[^\[\]\n]{0,200}\]\s?[(\uff08]")
+"""The title of an external link of a wiki, and a parenthesis."""
+_PARENTHESIS_ENDS: Final = compiled(
+    r"\.?\s?(?:,?\s?(?:um|at|kl\.?)?\s?[0-9]{1,2}[:.][0-9]{2}[^()\n]{0,12})?[)\]\uff09\u3011]"
+)
+"""The end of a parenthesis after a date, perhaps with a time of day."""
+_TIMED: Final = compiled(r"\.?\s?,?\s?(?:um|at|kl\.?)?\s?[0-9]{1,2}[:.h][0-9]{2}")
+_FOOTNOTE_DAY: Final = compiled(r"[0-9]\.|[^\x00-\x7f]|:")
+"""In a day as footnotes of some languages write that of access, or with a time of day."""
+_AS_OF: Final = compiled(r"\bas\sof\s{1,2}$", re.IGNORECASE)
+_OF_ARCHIVE: Final = compiled(
+    r"\b(?:internet\sarchive|wayback|archive\.org|archived\s(?:files?|records?|cop(?:y|ies)|versions?|pages?))",
+    re.IGNORECASE,
+)
+_SENTENCE_GOES_ON: Final = compiled(r"[)\]],?\s{1,2}[^\W_A-Z]|,\s[0-9]")
+_ACCORDING: Final = compiled(
+    r"\b(?:according\sto|data\sfrom|figures\sfrom|statistics\sfrom)\s", re.IGNORECASE
+)
+_GOES_ON: Final = compiled(r"\s[^\W\d_A-Z]{2,20}\s")
+"""A word in small letters, as in "the fire (3 May 1990) destroyed"."""
+_AT: Final = compiled(
+    r"\b(?:on|at|as of|in|im|am|vom|le|du|el|del|il|em|op|den)\s$", re.IGNORECASE
+)
+_VERB: Final = compiled(
+    r"\s(?:is|was|are|were|has|had|have|will|can|ist|war|wurde|wird|hat|est|était|fut|a|es|era|fue"
+    r"|è|foi|é|werd|blev|är|var|er)\s"
+    r"|,\s(?!(?:from|at|on|available|via|in|by|and|url|unter|von|auf|aus|sur|à|de|en|desde|da|em|van"
+    r"|op|fra|på|från|z|na|web|http|source|see|or|und|et|y|e)\b|https?:|www)[a-zß-ÿ]{2,20}\s"
+)
+"""After a date before the link: it is part of what a sentence says."""
+_WEEKDAY: Final = compiled(
+    r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,?\s$", re.IGNORECASE
+)
+
+
+class Extent(NamedTuple):
+    """Where the links of a reference are."""
+
+    start: int
+    end: int
+    last: int
+    """Where the last link begins."""
+    first: int
+    """Where the first link ends."""
+
+
+class Floor(NamedTuple):
+    """The end of the date before."""
+
+    end: int
+    cuts: bool
+    """Whether that date says nothing of when the page was seen."""
+
+
+def read_date(text: str, link: TextSpan, date: WrittenDate, basis: DateBasis) -> FoundDate:
+    """Return *date* as the text around it means it."""
+    found = found_date(in_language(text, link, date, basis), basis)
+    if says_dead(text, link, date):
+        found = found._replace(basis="dead")
+    is_unsure = found.basis == "accessed" and (
+        _may_be_published(text, link, date) or _may_be_of_number(text, link, date)
+    )
+    if (is_unsure or is_questioned(text, date)) and found.moment is not None:
+        found = found._replace(moment=None, readings=(found.moment,))
+    return found
+
+
+def _may_be_of_number(text: str, link: TextSpan, date: WrittenDate) -> bool:
+    """Whether "as of" may be of a number: "According to URL (as of 2010), 312 are known"."""
+    if not _AS_OF.search(text, max(0, date.start - 8), date.start):
+        return False
+    if _SENTENCE_GOES_ON.match(text, date.end):
+        return True
+    return _ACCORDING.search(text, max(0, link.start - REACH), date.start) is not None
+
+
+def _may_be_published(text: str, link: TextSpan, date: WrittenDate) -> bool:
+    """Whether a day alone in parentheses after the link may be that of the page.
+
+    It is not if it has a time of day, if another date or a word of access stands before the
+    link, or if it is written as in footnotes of languages that have the day of access there.
+    """
+    if date.start < link.end or _FOOTNOTE_DAY.search(date.text):
+        return False
+    gap = _WEEKDAY.sub("", text[link.end : date.start])
+    is_closed = _PARENTHESIS_ENDS.match(text, date.end) is not None and _is_day(date)
+    if not is_closed or _PARENTHESIS_AFTER.fullmatch(gap) is None:
+        return False
+    if _TIMED.match(text, date.end):
+        return False
+    line = text.rfind("\n", max(0, link.start - FAR), link.start) + 1
+    words = text[max(line, link.start - FAR) : link.start]
+    is_alone = not any(map(str.isalpha, words))
+    return not is_alone and not names_access(words) and next(find_dates(words), None) is None
+
+
+def basis_of(
+    text: str, spans: Sequence[Extent], date: WrittenDate, floor: Floor, number: int
+) -> DateBasis:
+    """Return what *date* is the date of."""
+    span = spans[number]
+    if basis := basis_of_sentence(text, span.start, date):
+        return basis
+    if is_of_message(text, date):
+        return "event"
+    if span.start < date.start < span.end:
+        # Between a link and the archive link of the same page.
+        span = span._replace(end=min(span.first, date.start), last=span.start)
+    return (
+        _basis_of_words(text, span, date, floor)
+        or _basis_of_place(text, span, date)
+        or _basis_of_notation(text, span, date)
+    )
+
+
+def _basis_of_words(
+    text: str, span: Extent, date: WrittenDate, floor: Floor
+) -> DateBasis | None:
+    """Return what the words around *date* say of it; None if nothing."""
+    begin = max(floor.end, date.start - REACH, span.end if span.end <= date.start else 0)
+    is_far = date.end <= span.start and not _is_near(text[date.end : span.start])
+    is_cut = floor.cuts and begin == floor.end > 0
+    marked = _marked(text, date, begin, is_cut=is_cut, is_far=is_far)
+    if marked is None or (date.end <= span.start and _VERB.match(text, date.end)):
+        return None
+    is_state = _AS_OF.search(text, max(0, date.start - 8), date.start) is not None
+    # "The Internet Archive's records of URL as of May 17, 2003".
+    is_copy = is_state and _OF_ARCHIVE.search(text, max(0, span.start - 2 * REACH), span.start)
+    return "archived" if is_copy else marked
+
+
+def _basis_of_notation(text: str, span: Extent, date: WrittenDate) -> DateBasis:
+    """Return what *date* is the date of in an index, a citation or a sentence."""
+    if len(date.text) == _STAMP_LENGTH and _CDX_KEY.search(
+        text, max(0, date.start - REACH), date.start
+    ):
+        return "archived"
+    link = TextSpan(span.start, span.end)
+    if basis := basis_of_style(text, link, date):
+        return basis
+    if _is_in_parentheses(text, span, date):
+        return "published"
+    return "event" if is_told(text, link, date) else "unmarked"
+
+
+def _basis_of_place(text: str, span: Extent, date: WrittenDate) -> DateBasis | None:
+    """Return what a date beside the link, or in brackets of its own, is the date of."""
+    if span.end <= date.start and _ON.fullmatch(text, span.end, date.start):
+        words = text[max(0, span.last - REACH) : span.last]
+        if mark := _MARK_BEFORE_LINK.search(words):
+            return "archived" if mark["archived"] else "accessed"
+        if basis := mark_before(words):
+            return basis
+    if _is_beside(text, span, date):
+        return "beside"
+    if _is_in_brackets(text, span, date) or _is_after_link(text, span, date):
+        return "accessed"
+    return None
+
+
+def _is_near(gap: str) -> bool:
+    """Whether *gap*, between a date and a link, is the end of a note or connects them."""
+    return gap[:1] in (")", "]") or CONNECTED.fullmatch(gap) is not None
+
+
+def _marked(
+    text: str, date: WrittenDate, begin: int, *, is_cut: bool, is_far: bool
+) -> DateBasis | None:
+    """Return what the words around *date* say of it; those before it are from *begin* on."""
+    is_year = date.moment is not None and len(date.moment.digits) == 4
+    before = text[begin : date.start]
+    after = text[date.end : date.end + 24]
+    if date.text[:1].isdigit() and "." in date.text and is_number(text, date):
+        return None
+    marked = mark_before(before, year=is_year, cut=is_cut, after=after, far=is_far)
+    return marked or mark_after(after, before)
+
+
+def _is_in_brackets(text: str, span: Extent, date: WrittenDate) -> bool:
+    """Whether a day stands in square brackets beside the link, as many write that of access."""
+    if text.startswith("](", date.end):
+        # The date is the words of a link in Markdown.
+        return False
+    bracketed = text[date.start - 1 : date.start] == "[" and _PARENTHESIS_ENDS.match(
+        text, date.end
+    )
+    gap = text[span.end : date.start] if span.end <= date.start else text[date.end : span.start]
+    return (
+        bool(bracketed) and _is_day(date) and len(gap) <= _BRACKET_GAP and is_punctuation(gap)
+    )
+
+
+def _is_after_link(text: str, span: Extent, date: WrittenDate) -> bool:
+    """Whether a day is alone in parentheses right after the link: "URL (22. Aug. 2011)"."""
+    gap = text[span.end : date.start] if span.end <= date.start else ""
+    gap = _WEEKDAY.sub("", gap)
+    is_alone = _PARENTHESIS_ENDS.match(text, date.end) is not None
+    return _is_day(date) and is_alone and _PARENTHESIS_AFTER.fullmatch(gap) is not None
+
+
+def _is_day(date: WrittenDate) -> bool:
+    """Whether a day is meant, even if it is not certain which."""
+    moments = (date.moment,) if date.moment else date.readings
+    return all(len(moment.digits) >= len("20101105") for moment in moments)
+
+
+def _is_in_parentheses(text: str, span: Extent, date: WrittenDate) -> bool:
+    """Whether the date is alone in parentheses after the link, or as in a citation.
+
+    In a citation, the sentence does not go on after the parentheses.
+    """
+    if not date.start or text[date.start - 1] not in _PARENTHESES:
+        return False
+    end = _PARENTHESIS_ENDS.match(text, date.end)
+    if end is not None and span.end <= date.start:
+        gap = text[span.end : date.start]
+        return bool(_PARENTHESIS_AFTER.fullmatch(gap) or _AFTER_TITLE.fullmatch(gap))
+    return end is not None and _GOES_ON.match(text, end.end()) is None
+
+
+def _is_beside(text: str, span: Extent, date: WrittenDate) -> bool:
+    """Whether the line has nothing but the reference and the date."""
+    if text.startswith("](", date.end):
+        return False
+    first, last = min(span.start, date.start), max(span.end, date.end)
+    between = (
+        text[span.end : date.start] if date.start >= span.end else text[date.end : span.start]
+    )
+    # In the last line of a printed page, the date is at the right.
+    gap = between if "\n" in between else between.strip(" \t")
+    if len(gap) > 12 or not is_punctuation(_AT.sub("", between)):
+        return False
+    start = text.rfind("\n", 0, first) + 1
+    end = text.find("\n", last)
+    end = len(text) if end < 0 else end
+    if first - start > 12 or end - last > 12:
+        return False
+    before = text[start:first]
+    if first == date.start:
+        before = _WEEKDAY.sub("", before)
+    outside = before + text[last:end]
+    return not any(character.isalpha() for character in outside) and not re.search(
+        r"[0-9]{4}", outside
+    )
+
+
+def is_punctuation(gap: str) -> bool:
+    return all(character in _AROUND_DATE for character in gap)

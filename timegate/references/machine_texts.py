@@ -1,0 +1,86 @@
+"""Links in the output of programs: logs of wget and curl, HTTP headers and requests.
+
+Such output names hosts and services besides the page, and a request its address in two lines.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from archives.regex_compat import compiled
+from timegate.references import TextSpan
+from timegate.references.links import TextLink
+
+_LOG: Final = compiled(
+    r"^(?:--[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}--  http|\* {1,3}(?:Trying|Connected|Host) )",
+    re.MULTILINE,
+)
+_ABOUT_HOSTS: Final = compiled(
+    r"^(?:\* {0,4})?(?:Resolving|Connecting to|Connected to|Trying|Reusing existing connection"
+    r"|Host|Closing connection|Connection #[0-9]{1,6} to host|Server certificate)\b[^\n]*+",
+    re.MULTILINE,
+)
+"""Lines of wget and curl that name hosts, and no pages."""
+_DOTTED: Final = compiled(r"[^\s.|]*+[.|]\S*+")
+_REQUEST: Final = compiled(
+    r"^(?:> )?(?:GET|HEAD|POST) (?P<path>/[^\s]{0,4000}+) HTTP/[0-9.]{1,3}[ \t]{0,4}\r?\n"
+    r"(?:[^\n]{1,4000}+\n){0,40}?(?:> )?Host:[ \t]{0,4}(?P<host>[\w.:-]{3,255}+)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_RELATION: Final = compiled(
+    r">[ \t]{0,4};[^,<>\n]{0,200}?\brel=\"?([\w .:/-]{1,80})", re.IGNORECASE
+)
+_MEMENTO: Final = compiled(r"^(?:< )?memento-datetime:", re.MULTILINE | re.IGNORECASE)
+_SERVICES: Final = frozenset(("timemap", "timegate", "self", "license", "type", "up"))
+
+
+def without_hosts(text: str) -> str:
+    """Return *text* with blanks in place of hosts in lines of a log about hosts."""
+    if _LOG.search(text) is None:
+        return text
+    return _ABOUT_HOSTS.sub(lambda line: _DOTTED.sub(_blanks, line[0]), text)
+
+
+def _blanks(word: re.Match[str]) -> str:
+    return " " * len(word[0])
+
+
+def pages_of(text: str, links: Sequence[TextLink]) -> list[TextLink]:
+    """Return those of *links* that are pages, and the pages that requests name."""
+    requested = _requested(text)
+    hosts = {link.span.start for link in requested}
+    named = [link for link in links if link.span.start not in hosts]
+    return sorted([*_originals(text, named), *requested])
+
+
+def _requested(text: str) -> list[TextLink]:
+    """Return the addresses of requests; their scheme is not stated."""
+    if "Host:" not in text and "host:" not in text:
+        return []
+    return [
+        TextLink(
+            TextSpan(*request.span("host")),
+            request["host"],
+            f"http://{request['host']}{request['path']}",
+            incomplete=True,
+        )
+        for request in _REQUEST.finditer(text)
+    ]
+
+
+def _originals(text: str, links: Sequence[TextLink]) -> list[TextLink]:
+    """Return *links* without TimeMaps and other services, if a header names the original."""
+    relations = [_relations(text, link) for link in links]
+    if not any("original" in each for each in relations):
+        return [*links]
+    is_of_copy = _MEMENTO.search(text) is not None
+    return [
+        link
+        for link, each in zip(links, relations, strict=True)
+        if not each or "original" in each or not (is_of_copy or each & _SERVICES)
+    ]
+
+
+def _relations(text: str, link: TextLink) -> frozenset[str]:
+    relation = _RELATION.match(text, link.span.end)
+    return frozenset(relation[1].lower().split()) if relation else frozenset()

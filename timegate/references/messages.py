@@ -1,0 +1,67 @@
+"""Dates of messages and events: of a chat, a tweet, or what a sentence tells.
+
+Such a date says when something was written or happened, and not when a page was seen.
+"""
+
+import re
+from typing import Final
+
+from archives.regex_compat import compiled
+from timegate.references import TextSpan
+from timegate.references.dates import names_access
+from timegate.text.written_dates import WrittenDate
+
+_NEAR: Final = 60
+_LONGEST_SENTENCE: Final = 120
+_TIME: Final = r"[0-9]{1,2}[:.][0-9]{2}(?:[:.][0-9]{2})?(?:[\s\u202f]?[ap]\.?m\.?)?"
+_LINE_BEGINS: Final = compiled(r"(?:^|\n)[ \t>*]{0,8}\[?$")
+_THEN_AUTHOR: Final = compiled(
+    rf",?\s{{1,2}}(?:at\s)?{_TIME}\s?(?:\]\s{{0,2}}|-\s|\u2013\s|\s)?"
+    r"(?:<[^<>\n]{1,30}>|(?!https?:)[^\n:<>\[\]/]{1,40}:(?!//))\s",
+    re.IGNORECASE,
+)
+"""After the date of a message: a time and the name of its author, as in exports of chats."""
+_AFTER_AUTHOR: Final = compiled(r"(?:^|\n)[^\n:<>\[\]/]{1,40},?\s\[$")
+_ENDS_HEADING: Final = compiled(rf",?\s{{1,2}}(?:at\s)?{_TIME}\]:?\s", re.IGNORECASE)
+"""Around the date of a message that stands after the name of its author."""
+_DASH_BEFORE: Final = compiled(r"(?:^|\n)[^\n:<>\[\]/]{1,40}\s[\u2014\u2013]\s$")
+_ENDS_LINE: Final = compiled(rf",?\s{{1,2}}(?:at\s)?{_TIME}\s{{0,2}}\n", re.IGNORECASE)
+_DOT_BEFORE: Final = compiled(r"[\u00b7\u2022]\s{0,2}$")
+_DOT_AFTER: Final = compiled(r"\s{0,2}[\u00b7\u2022]")
+_OF_TWEET: Final = compiled(r"(?<![\w.])@\w{2,20}\b(?!\.\w)|\bTwitter\b|\b[Tt]weet", re.ASCII)
+_VERB: Final = (
+    r"(?:(?!observed|spotted|noticed|detected|captured|recorded|reported)[^\W\d_]{3,14}ed|burst|fell|broke|began|died|won|lost|held|met|sank|hit|struck"
+    r"|rose|went|came|made|ran|shut|left|took|gave|became|grew|flew|blew|built|sold|bought|caught)"
+)
+_TOLD: Final = compiled(
+    rf"\s(?:(?:was|were|had|has|have|been|also|then|first|finally)\s){{0,2}}{_VERB}"
+    r"(?:\s[^\W\d_]{1,14}){0,4}\s(?:on|in)\s(?:the\s)?",
+    re.IGNORECASE,
+)
+"""Between a link and a date: "burst on"."""
+
+
+def is_of_message(text: str, date: WrittenDate) -> bool:
+    """Whether *date* is that of a message in a chat, or of a tweet."""
+    before = text[max(0, date.start - _NEAR) : date.start]
+    if _LINE_BEGINS.search(before) and _THEN_AUTHOR.match(text, date.end):
+        return True
+    if _AFTER_AUTHOR.search(before) and _ENDS_HEADING.match(text, date.end):
+        return True
+    if _DASH_BEFORE.search(before) and _ENDS_LINE.match(text, date.end):
+        return True
+    is_dotted = _DOT_BEFORE.search(before) or _DOT_AFTER.match(text, date.end)
+    return bool(is_dotted) and _is_in_tweet(text, date)
+
+
+def _is_in_tweet(text: str, date: WrittenDate) -> bool:
+    around = text[max(0, date.start - 5 * _NEAR) : date.end + 2 * _NEAR]
+    return _OF_TWEET.search(around) is not None
+
+
+def is_told(text: str, link: TextSpan, date: WrittenDate) -> bool:
+    """Whether the sentence goes on after the *link* and tells what happened on *date*."""
+    if not 0 < date.start - link.end <= _LONGEST_SENTENCE:
+        return False
+    told = _TOLD.fullmatch(text, link.end, date.start)
+    return told is not None and not names_access(told[0])
