@@ -443,8 +443,12 @@ def _is_answer(statement: Statement) -> bool:
 
 def _names_capture(url: str, original: str) -> bool:
     """Whether *url* is the address of a capture of *original*, or what is left of one."""
-    before, page, _ = url.partition(original)
-    return address_of(url) is not None or bool(page and _DAY.search(before))
+    if address_of(url) is not None:
+        return True
+    page = url.find(original)
+    # Where the page itself is damaged, it begins with the second scheme.
+    page = url.find("://", len("https://")) if page < 0 else page
+    return _DAY.search(url if page < 0 else url[:page]) is not None
 
 
 def _is_nearer(other: Memento, chosen: Memento, requested: str) -> bool:

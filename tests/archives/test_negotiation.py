@@ -160,9 +160,15 @@ async def test_a_404_after_a_redirect_that_names_captures_is_misbehaviour() -> N
         await ask({TIMEGATE: redirect(at("20160022112029"), links)})
 
 
-async def test_a_404_at_the_remains_of_a_capture_is_misbehaviour() -> None:
-    """One octet of the redirect was lost: that says nothing about what the archive holds."""
-    damaged = at(STAMP).replace(STAMP, f"{STAMP[:10]}ocation:%20{STAMP}")
+@pytest.mark.parametrize(
+    ("whole", "damaged"),
+    [(STAMP, f"{STAMP[:10]}ocation:%20{STAMP}"), ("/http:", "/7ttp:"), ("/http:", "/http7")],
+)
+async def test_a_404_at_the_remains_of_a_capture_is_misbehaviour(
+    whole: str, damaged: str
+) -> None:
+    """A fault of a single octet says nothing about what the archive holds."""
+    damaged = at(STAMP).replace(whole, damaged)
 
     with pytest.raises(Misbehaved, match="redirects to a capture that does not exist"):
         await ask({TIMEGATE: redirect(damaged)})
@@ -170,6 +176,14 @@ async def test_a_404_at_the_remains_of_a_capture_is_misbehaviour() -> None:
 
 async def test_a_404_at_another_address_of_the_timegate_is_a_clear_no() -> None:
     assert await ask({TIMEGATE: redirect(f"{BASE}/gate/{PAGE}")}) is None
+
+
+async def test_a_404_of_a_page_whose_own_address_has_a_date_is_a_clear_no() -> None:
+    page = "http://news.example/20100105/"
+    gate = TIMEGATE.replace(PAGE, page)
+    fetch = FakeFetcher({gate: redirect(f"{BASE}/gate/{page}")})
+
+    assert await source_for(ARCHIVE, fetch, clock).closest(page, Moment(STAMP)) is None
 
 
 async def test_a_sixth_redirect_is_not_followed() -> None:
