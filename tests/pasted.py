@@ -431,13 +431,16 @@ def in_batch(config: Path, folder: Path, text: str) -> list[Read]:
     return [read for line in results.open() for read in _of_result(json.loads(line))]
 
 
+_CALENDAR: Final = re.compile(r"^https?://[^/]+/web/[0-9]*\*/")
+
+
 def _of_result(result: Mapping[str, Any]) -> Iterator[Read]:
     if result["report"] is not None:
         ticked = result["code"] == 0 or result["report"]["headline"] == _AS_REQUESTED
         yield reported(result["report"], ticked=ticked, said=result["why"])
     elif "list of captures" in result["why"]:
-        link = result["input"].partition("/*/")[2] or result["input"]
-        yield Read(link, None, ticked=False)
+        page = _CALENDAR.sub("", result["input"])
+        yield Read(page if "://" in page else f"http://{page}", None, ticked=False)
     elif result["outcome"] == "unknown":
         yield Read(result["input"], result["date"], ticked=False)
 

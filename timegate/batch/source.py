@@ -147,13 +147,24 @@ class ListSource:
 
     def _listed(self) -> Iterator[Item]:
         if self.document is not None:
-            yield from read_json(self.document)
+            yield from self._of_json(self.document)
             return
         with self._stream() as stream:
             if self.form == "csv":
                 yield from read_table(stream, self._columns, self._is_reference)
             else:
                 yield from (read_jsonl if self.form == "jsonl" else read_plain)(stream)
+
+    def _of_json(self, document: str) -> Iterator[Item]:
+        """Yield the items of a JSON document; of an unknown one, the links in its text."""
+        try:
+            items = [*read_json(document)]
+        except BadInput:
+            found = extract(document, self._registry, self._now()) if self._guessed else ()
+            items = [place_of(each).item for each in found]
+            if not items:
+                raise
+        yield from items
 
     def _expanded(self, items: Iterable[Item]) -> Iterator[Item]:
         """Yield *items*; one that is a text with references in it as those references."""

@@ -67,6 +67,15 @@ _OF_ARCHIVE: Final = compiled(
     r"\b(?:internet\sarchive|wayback|archive\.org|archived\s(?:files?|records?|cop(?:y|ies)|versions?|pages?))",
     re.IGNORECASE,
 )
+_SHOT: Final = compiled(
+    r"\b(?:screen\s?(?:shot|capture|grab)s?|snapshot|capture|print-?out|copy)\sof\s(?:the\s(?:page|site)\s)?[<(\[]?$",
+    re.IGNORECASE,
+)
+_TAKEN: Final = compiled(
+    r"[>)\],]{0,2}\s(?:was\s)?(?:taken|made|captured|printed|recorded)(?:\son)?\s(?:the\s)?",
+    re.IGNORECASE,
+)
+"""Around the link in "Screenshot of URL taken on 5 May 2010"."""
 _SENTENCE_GOES_ON: Final = compiled(r"[)\]],?\s{1,2}[^\W_A-Z]|,\s[0-9]")
 _ACCORDING: Final = compiled(
     r"\b(?:according\sto|data\sfrom|figures\sfrom|statistics\sfrom)\s", re.IGNORECASE
@@ -200,6 +209,9 @@ def _basis_of_notation(text: str, span: Extent, date: WrittenDate) -> DateBasis:
 
 def _basis_of_place(text: str, span: Extent, date: WrittenDate) -> DateBasis | None:
     """Return what a date beside the link, or in brackets of its own, is the date of."""
+    is_taken = span.end <= date.start and _TAKEN.fullmatch(text, span.end, date.start)
+    if is_taken and _SHOT.search(text, max(0, span.last - REACH), span.last):
+        return "accessed"
     if span.end <= date.start and _ON.fullmatch(text, span.end, date.start):
         words = text[max(0, span.last - REACH) : span.last]
         if mark := _MARK_BEFORE_LINK.search(words):

@@ -108,6 +108,13 @@ _ASKED: Final = compiled(
 """After a date: a question mark, or another year."""
 
 
+_ABOUT: Final = compiled(
+    r"(?:\b(?:about|around|circa|ca|approx|approximately|roughly|probably|perhaps|maybe|possibly|ungefähr"
+    r"|etwa|vermutlich|wohl|vers|environ|hacia|alrededor|aproximadamente|verso|forse|cerca|rond|ongeveer"
+    r"|omkring|około|kolem|примерно|около)\b\.?\s(?:(?:on|the|den|dem|le|el|il|de|del|in)\s)?)$",
+    re.IGNORECASE,
+)
+"""Words before a date that is not certain."""
 _DEAD: Final = compiled(
     r"(?<![\t;,])\b(?:404|403|410)(?![\t;,])|\b(?:not\sfound|dead|broken|offline|gone|removed|deleted|taken\sdown|defunct|inaccessible"
     r"|unavailable|not\s(?:be\s)?(?:access|avail|work|reach|load)\w{0,8}|no\slonger|expired|link\srot"
@@ -136,6 +143,14 @@ _VISITED: Final = compiled(
     re.IGNORECASE,
 )
 """Between a date and the link after it: "On July 9, 2012 I visited the website at"."""
+_THE_PAGE: Final = compiled(
+    r",?\s(?:the|this|its|their)\s(?:[\w'\u2019-]{1,20}\s){0,2}?(?:web\s?)?(?:site|page)\s(?:at\s|of\s)?<?",
+    re.IGNORECASE,
+)
+_SHOWED: Final = compiled(
+    r"\S{4,80}[\s>]{1,2}(?:read|showed|displayed|looked|contained|listed)\s"
+)
+"""Around a link after a date: "On 5 May 2010 the page URL read as follows"."""
 _LONGEST_VISIT: Final = 140
 
 
@@ -145,12 +160,18 @@ def basis_of_sentence(text: str, link: int, date: WrittenDate) -> DateBasis | No
         near = text[max(0, date.start - _LONGEST_LINE) : date.end + _LONGEST_LINE]
         return "event" if _ADDED.search(near) else None
     is_near = 0 < link - date.end <= _LONGEST_VISIT
-    return "accessed" if is_near and _VISITED.match(text, date.end, link) else None
+    if not is_near:
+        return None
+    if _VISITED.match(text, date.end, link):
+        return "accessed"
+    is_subject = _THE_PAGE.fullmatch(text, date.end, link) is not None
+    return "accessed" if is_subject and _SHOWED.match(text, link, link + 2 * _NEAR) else None
 
 
 def is_questioned(text: str, date: WrittenDate) -> bool:
-    """Whether the text itself doubts *date*: by a question mark, or by another weekday."""
-    if _ASKED.match(text, date.end):
+    """Whether the text itself doubts *date*: by its words, or by another weekday."""
+    about = _ABOUT.search(text, max(0, date.start - _LONGEST_NAME), date.start)
+    if about or _ASKED.match(text, date.end):
         return True
     weekday = _WEEKDAY_BEFORE.search(text, max(0, date.start - 14), date.start)
     if weekday is None or date.moment is None or len(date.moment.digits) < len("20101105"):

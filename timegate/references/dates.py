@@ -193,7 +193,8 @@ def _is_before(used: FoundDate, other: FoundDate) -> bool:
 
 
 def _is_bare_year(date: FoundDate) -> bool:
-    return date.moment is not None and len(date.moment.digits) == 4
+    moments = (date.moment,) if date.moment else date.readings
+    return len(moments) == 1 and len(moments[0].digits) == len("2010")
 
 
 def _finest(group: Sequence[FoundDate]) -> FoundDate | None:

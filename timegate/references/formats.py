@@ -71,7 +71,7 @@ _ENTRY: Final = compiled(r"^[ \t]{0,8}@[A-Za-z]{1,30}[ \t]{0,8}[{(]", re.MULTILI
 _WIKI: Final = compiled(r"\{\{|\[\[|<ref|^==", re.MULTILINE | re.IGNORECASE)
 _PAGE: Final = compiled(r"<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
 _LINK: Final = compiled(r"<a\s[^<>]{0,999}href\s{0,9}=", re.IGNORECASE)
-_JSON: Final = compiled(r"\[\s*+[{\"]|\{\s*+\"")
+_JSON: Final = compiled(r"\[\s*+(?:[{\"]|\[\s*+\"(?:urlkey|timestamp|original)\")|\{\s*+\"")
 _LOOK: Final = 8192
 _LONGEST_HEADING: Final = 40
 _UNSUPPORTED: Final = (
@@ -86,6 +86,9 @@ _SETTINGS: Final = compiled(r"\[[A-Za-z]{1,40}\]\r?\n\w{1,40}=|BEGIN:V[A-Z]{3,12
 """A shortcut to a page, as browsers save it; a calendar, or a card of an address."""
 _LINK_HEADER: Final = compiled(r"<[^\s<>]{1,8000}+>[ \t]{0,4};[^\n]{0,200}?\brel=")
 """The value of the header Link, or a TimeMap."""
+_PATH_END: Final = compiled(r"^[^\s:\"]{0,200}(?:\.[a-z]{3,5}|=[^\s=]{1,80}|/)$", re.IGNORECASE)
+"""The rest of a link after a comma: ``adults.html``, ``station=12``."""
+_SAMPLE: Final = 20
 _QUOTED_CELL: Final = compiled(r"\"(?:[^\"]|\"\")*+\"\s{0,2}(?:[,;\t]|$)")
 _RIS: Final = compiled(r"^TY  ?- ", re.MULTILINE)
 _BEGINS_WITH_REFERENCE: Final = compiled(
@@ -157,11 +160,10 @@ def _plain(text: str) -> InputFormat:
     lines = [line for line in whole[:-1] or [text] if line.strip()]
     for delimiter in ",;\t":
         in_all = bool(lines) and all(delimiter in line for line in lines)
-        if (
-            in_all
-            and len(whole) > 1
-            and (" " not in lines[0] or _is_heading(lines[0], delimiter))
-        ):
+        if not in_all or len(whole) <= 1:
+            continue
+        is_one_word = " " not in lines[0] and not _may_be_links(lines, delimiter)
+        if is_one_word or _is_heading(lines[0], delimiter):
             return "csv"
     listed = [line.split() for line in whole if line.strip() and line.lstrip()[0] != "#"]
     # A list has no lines of words; one word that is no reference is an entry with a fault.
@@ -175,6 +177,16 @@ def _plain(text: str) -> InputFormat:
     is_cut = any(link.incomplete and "." in link.identifier for link in find_links(text))
     is_broken = is_cut or _is_broken(listed) or has_broken_pwid(text)
     return "text" if is_prose or is_broken else "lines"
+
+
+def _may_be_links(lines: Sequence[str], delimiter: str) -> bool:
+    """Whether the *delimiter* may be a part of links: what follows it looks like a path."""
+    for line in lines[:_SAMPLE]:
+        cells = line.split(delimiter)
+        is_link = _BEGINS_WITH_REFERENCE.match(line) is not None
+        if is_link and any(_PATH_END.search(cell) for cell in cells[1:]):
+            return True
+    return False
 
 
 def _is_heading(line: str, delimiter: str) -> bool:
@@ -310,9 +322,7 @@ def extract(text: str, registry: Registry, now: datetime) -> tuple[FoundReferenc
     if form == "csv" and next(find_links(shown.lstrip().partition("\n")[0]), None):
         # Without a row of headings, it is read line by line.
         form = "text"
-    found = [*_found(shown, form, registry)]
-    if form not in _PROSE and all(each.kind == "faulty" for each in found):
-        found = [*read_prose(shown, registry)] or found
+    found = _found_anyhow(shown, form, registry)
     first: dict[tuple[object, ...], FoundReference] = {}
     for each in found:
         known = visible.found(each)._replace(dates=each.dates.as_of(now))
@@ -324,6 +334,14 @@ _LONGEST_SNIPPET: Final = 4_000
 """Characters of HTML that is read like prose; on a page, a date may belong to anything."""
 MOST_CHARACTERS: Final = 1 << 20
 """Characters of a pasted text that are read."""
+
+
+def _found_anyhow(text: str, form: InputFormat, registry: Registry) -> list[FoundReference]:
+    """Return the references in *text*; if the format has none, those in its words."""
+    found = [*_found(text, form, registry)]
+    if form not in _PROSE and all(each.kind == "faulty" for each in found):
+        return [*read_prose(text, registry)] or found
+    return found
 
 
 def _found(text: str, form: InputFormat, registry: Registry) -> Iterator[FoundReference]:
@@ -366,7 +384,7 @@ def _places(
     notation: Notation = "plain"
     if form in ("html", "latex"):
         notation = "html" if form == "html" else "tex"
-    for found in _found(text, form, registry):
+    for found in _found_anyhow(text, form, registry):
         yield place_of(found._replace(dates=found.dates.as_of(now)), notation)
 
 

@@ -10,8 +10,10 @@ from datetime import UTC, datetime
 from itertools import chain, dropwhile, islice
 from typing import BinaryIO, Final, NamedTuple
 
+from archives.regex_compat import compiled
 from timegate.references import BadInput, Item
 from timegate.references.dates import FIRST_PAGE, basis_of_name
+from timegate.references.json_shapes import has_other_pages, known_pages
 from timegate.text.written_dates import whole_date
 
 _NAMES: Final = ("pwid", "identifier", "url", "uri", "link", "href", "id")
@@ -20,6 +22,7 @@ _PUBLISHED: Final = "issued"
 _ALSO: Final = "also"
 _QUOTES: Final = ("quote", "quotation")
 _UNCLEAR: Final = "No name of a field or column says when the page was seen"
+_OTHER_PAGES: Final = "The object names other addresses as well"
 _NOT_USED: Final = (
     "No date is used: the newest copy is searched for. Not used: {} (the date of publication)"
 )
@@ -37,7 +40,8 @@ def read_json(text: str) -> Iterator[Item]:
         raise BadInput(f"not JSON: {error.msg} in line {error.lineno}{hint}") from error
     except (ValueError, RecursionError) as error:
         raise BadInput(f"the JSON cannot be read: {error}") from error
-    for position, member in enumerate(_listed(value)):
+    pages = known_pages(value)
+    for position, member in enumerate(_listed(value) if pages is None else pages):
         yield item_of(position, member)
 
 
@@ -60,15 +64,22 @@ def item_of(position: int, value: object) -> Item:
     dates = dates or (() if is_unclear else tuple(filter(_may_be_seen, unknown)))
     dates = tuple(map(_calendar_time, dates))
     also = members.get(_ALSO)
+    equal = tuple(_strings(also if isinstance(also, list) else [also]))
+    is_known = "URL" in value  # CSL-JSON, whose other members are not the page
+    is_one_of = (
+        bool(references) and not is_known and has_other_pages(value, (*references, *equal))
+    )
+    said = _UNCLEAR if unknown else _NOT_USED.format(published) if published else ""
     return Item(
         position,
         references[0] if references else text,
         references or (text,),
         dates,
-        also=tuple(_strings(also if isinstance(also, list) else [also])),
+        also=equal,
         quote=next(_strings([members.get(name) for name in _QUOTES]), ""),
-        said=_UNCLEAR if unknown else _NOT_USED.format(published) if published else "",
-        doubt=bool(unknown or published) or (not dates and _has_unread_date(value)),
+        said=". ".join(filter(None, (said, _OTHER_PAGES if is_one_of else ""))),
+        doubt=bool(unknown or published or is_one_of)
+        or (not dates and _has_unread_date(value)),
         published=published,
     )
 
@@ -164,7 +175,11 @@ def _members(value: Mapping[str, object]) -> dict[str, object]:
 def _references(members: Mapping[str, object]) -> Iterator[str]:
     """Yield the references; ``id`` comes first if it looks like an identifier."""
     found = {name: text for name in _NAMES for text in _strings([members.get(name)])}
-    if ":" in found.get("id", ""):
+    name = found.get("id", "")
+    if name.lower().startswith(("http:", "https:")) and len(found) > 1:
+        # The address of an entry in a library, as Zotero writes it.
+        del found["id"]
+    elif ":" in name:
         yield found.pop("id")
     yield from found.values()
     for doi in _strings([members.get("doi")]):
@@ -250,8 +265,13 @@ def _items_of(line: str) -> Iterator[Item]:
     except (ValueError, RecursionError):
         yield Item(0, line, (line,))
         return
-    listed = [value]
-    if isinstance(value, dict) and next(_references(_members(value)), None) is None:
+    pages = known_pages(value)
+    listed = [value] if pages is None else pages
+    if (
+        pages is None
+        and isinstance(value, dict)
+        and next(_references(_members(value)), None) is None
+    ):
         lists = [member for member in value.values() if isinstance(member, list)]
         listed = lists[0] if len(lists) == 1 else listed
     for member in listed:
@@ -260,6 +280,7 @@ def _items_of(line: str) -> Iterator[Item]:
 
 
 _SAMPLE: Final = 20
+_CLOCK_TIME: Final = compiled(r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:\s?[APap]\.?[Mm]\.?)?")
 _MOST_COLUMNS: Final = 1000
 _DELIMITERS: Final = ",;\t"
 REFERENCE_HEADINGS: Final = (
@@ -308,7 +329,11 @@ def _items(
     headings = [] if has_no_heading else [cell.strip().lower() for cell in sample[0]]
     body = sample if has_no_heading else sample[1:]
     place = _reference_column(columns.reference, headings, body, is_reference)
-    dates = _date_columns(columns.dates, headings)
+    dates = [
+        column
+        for column in _date_columns(columns.dates, headings)
+        if not _are_clock_times(body, column)
+    ]
     issued = [] if dates else _published_columns(headings)
     days = [column for column in _columns_of_dates(body, place) if column not in issued]
     # With several columns of dates and no word about access, any of them may be meant; a date
@@ -325,17 +350,19 @@ def _items(
     for row in chain(body, rows):
         reference = _cell(row, place)
         if reference and (valid is None or _cell(row, valid).lower() != "true"):
-            written = filter(_may_be_seen, (_cell(row, column) for column in dates))
-            cells = (_cell(row, column) for column in issued)
-            published = next(filter(None, cells), "")
+            cells = [cell for column in dates if (cell := _cell(row, column))]
+            written = tuple(filter(_may_be_seen, map(_calendar_time, cells)))
+            is_counted = set(written).isdisjoint(cells) and bool(written)
+            published = next(filter(None, (_cell(row, column) for column in issued)), "")
             yield Item(
                 position,
                 reference,
                 (reference,),
-                tuple(filter(None, written)),
+                written,
                 also=tuple(url for column in also for url in _cell(row, column).split()),
                 said=_UNCLEAR if doubt else _NOT_USED.format(published) if published else "",
-                doubt=doubt or bool(published),
+                # Seconds since 1970 may be of anything that a program did.
+                doubt=doubt or bool(published) or is_counted,
                 quote=next(filter(None, (_cell(row, column) for column in quotes)), ""),
                 published=published,
             )
@@ -402,6 +429,12 @@ def _columns_of_dates(body: Sequence[Sequence[str]], reference: int) -> list[int
         if column != reference and cells and all(map(_is_day, cells)):
             found.append(column)
     return found
+
+
+def _are_clock_times(body: Sequence[Sequence[str]], column: int) -> bool:
+    """Whether a column has nothing but times of day, beside a column of days."""
+    cells = [cell for row in body if (cell := _cell(row, column))]
+    return bool(cells) and all(map(_CLOCK_TIME.fullmatch, cells))
 
 
 def _is_day(cell: str) -> bool:

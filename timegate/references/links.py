@@ -24,7 +24,7 @@ from timegate.references.link_ends import (
 )
 from timegate.references.mistyped_links import (
     MISTYPED,
-    has_no_dot,
+    has_no_domain,
     is_repaired,
     spaced_link,
     with_scheme_repaired,
@@ -58,6 +58,8 @@ _NEXT: Final = compiled(
 )
 _SICI: Final = compiled(r"<[^\s<>\"]{1,60}>[^\s<>\"\[\]]{1,40}")
 _GLUED_LINK: Final = compiled(r"(?<=[A-Za-z0-9])(?=https?://)", re.IGNORECASE)
+_WORD_CELL: Final = compiled(r"^[^?#]{0,4000},[A-Z][a-z]{2,30}$")
+"""A link that ends in a comma and a word, which may be the next cell of a table."""
 _STAMP_CELL: Final = compiled(r"[,;](?=(?:19|20)[0-9]{6}(?:[0-9]{6})?$)")
 _BACKSLASHES: Final = compiled(r"\bhttps?:\\\\[^\s<>\"]{1,2000}", re.IGNORECASE)
 _BAD_SCHEME: Final = compiled(
@@ -94,8 +96,8 @@ _ADDRESSES: Final = {
     "www": "http://www",
 }
 """Beginnings of links without a scheme of the Web, and their addresses."""
+_SCHEMES: Final = ("http://", "https://")
 _NOTHING_TO_UNDO: Final = compiled(r"https?://(?!https?:)[^\s/&\\(\[{][^&\\(\[{]*+")
-_TWICE: Final = compiled(r"^https?://(?=https?://)", re.IGNORECASE)
 _ESCAPED_TWICE: Final = compiled(r"&amp;(?:amp;){1,3}")
 _TEX: Final = compiled(r"\\([_%&#~$-])")
 _HOST_PATH: Final = compiled(
@@ -288,7 +290,7 @@ def _link(text: str, span: TextSpan) -> TextLink | None:
     identifier = meant(_IN_LINES.sub("", text[start:end]))
     if identifier is None:
         return None
-    if has_no_dot(identifier) and (spaced := spaced_link(text, start)):
+    if has_no_domain(identifier) and (spaced := spaced_link(text, start)):
         written = TextSpan(start, spaced.end)
         return TextLink(written, text[slice(*written)], spaced.joined, incomplete=True)
     if rest := rest_in_next_line(text, end, raw):
@@ -301,7 +303,8 @@ def _link(text: str, span: TextSpan) -> TextLink | None:
     incomplete = (
         opened is not None
         or is_repaired(text[start:end])
-        or has_no_dot(identifier)
+        or has_no_domain(identifier)
+        or _WORD_CELL.search(identifier) is not None
         or _GLUED_LINK.match(text, end) is not None
         or _GLUED_LINK.match(text, start) is not None
         or _BAD_SCHEME.search(text, max(0, start - 8), start) is not None
@@ -366,14 +369,14 @@ def trimmed(text: str, start: int, end: int) -> int:
 def meant(written: str) -> str | None:
     """Return the identifier that *written* stands for; None if nothing is left of it."""
     link = written if written.isascii() else written.translate(_TYPESET)
-    if link.startswith(("http://", "https://")) and _NOTHING_TO_UNDO.fullmatch(link):
+    if link.startswith(_SCHEMES) and _NOTHING_TO_UNDO.fullmatch(link) and "," not in link[:16]:
         return link
     if link.lower().startswith("view-source:"):
         link = link[len("view-source:") :]
     if link.lower().startswith(("http%3a", "https%3a")):
         # The address as a parameter of another.
         return unquote(link)
-    link = with_scheme_repaired(_TWICE.sub("", link))
+    link = with_scheme_repaired(link)
     for pattern, plain in _DEFANGED:
         link = pattern.sub(plain, link)
     if "(sici)" in link.lower():

@@ -28,7 +28,15 @@ _SPACED: Final = compiled(
     re.IGNORECASE,
 )
 _BLANKS: Final = compiled(r"\s++")
-_NO_DOT: Final = compiled(r"https?://(?!https?://)[^./?#\[\]]{0,255}(?:[/?#]|$)", re.IGNORECASE)
+_HOST: Final = compiled(r"https?://(?:[^/?#@\s]{0,255}@)?([^/?#]{0,1024})", re.IGNORECASE)
+_OF_WEB: Final = compiled(
+    r"(?!www[0-9]?\.[\w-]{1,63}\.?(?::|$))(?:[\w-]{1,63}\.){1,20}(?:[^\W\d_]{2,63}|xn--[\w-]{1,59})\.?"
+    r"(?::[0-9]{0,5})?|(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?::[0-9]{0,5})?|\[[0-9a-f:.]{2,45}\](?::[0-9]{0,5})?",
+    re.IGNORECASE,
+)
+"""A host of the Web: a name with a domain, or an IP address. ``www.museum`` has no domain."""
+_COMMA: Final = compiled(r"^(https?://www),(?=[\w-])", re.IGNORECASE)
+_TWICE: Final = compiled(r"^h(?:tt|xx)ps?://(?=h(?:tt|xx)ps?://)", re.IGNORECASE)
 
 
 class SpacedLink(NamedTuple):
@@ -39,7 +47,8 @@ class SpacedLink(NamedTuple):
 
 
 def with_scheme_repaired(link: str) -> str:
-    """Return *link* with the scheme that is meant, if it is mistyped."""
+    """Return *link* with the scheme that is meant, if it is mistyped or there twice."""
+    link = _COMMA.sub(r"\1.", _TWICE.sub("", link))
     if _MISTYPED.match(link) is None:
         return link
     scheme = _SCHEME.match(link)
@@ -50,13 +59,15 @@ def with_scheme_repaired(link: str) -> str:
 
 
 def is_repaired(written: str) -> bool:
-    """Whether the scheme of a link is mistyped, or has blanks in it."""
-    return bool(_MISTYPED.match(written) or _SPACED_SCHEME.match(written))
+    """Whether the beginning of a link is mistyped, or has blanks in it."""
+    signs = (_MISTYPED, _SPACED_SCHEME, _COMMA)
+    return any(sign.match(written) for sign in signs)
 
 
-def has_no_dot(link: str) -> bool:
-    """Whether the host of *link* has no dot: it is not one of the Web."""
-    return _NO_DOT.match(link) is not None
+def has_no_domain(link: str) -> bool:
+    """Whether *link* is one of HTTP whose host has no domain, or signs that no host has."""
+    host = _HOST.match(link)
+    return host is not None and _OF_WEB.fullmatch(host[1]) is None
 
 
 def spaced_link(text: str, start: int) -> SpacedLink | None:

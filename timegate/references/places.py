@@ -18,6 +18,7 @@ from timegate.identifiers import parse
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.references import FoundKind
 from timegate.references.links import TextLink, video_address
+from timegate.references.mistyped_pwids import MistypedPwid, mistyped_pwid
 
 _ARCHIVE_WORD: Final = compiled(
     r"archiv|arkiv|arquiv|perma|backup|snapshot|wayback|copy|kopie|webcite|saved|cache",
@@ -330,7 +331,19 @@ def _unreadable(link: TextLink, registry: Registry, complaint: Malformed) -> Lin
         return LinkPlace(
             link, "reference", page, end, page=page, notes=(note,), names_copy=True
         )
+    if named := mistyped_pwid(link.identifier):
+        return _of_mistyped_pwid(link, named, complaint)
     return LinkPlace(link, "faulty", link.identifier, end, trouble=complaint.why)
+
+
+def _of_mistyped_pwid(link: TextLink, named: MistypedPwid, complaint: Malformed) -> LinkPlace:
+    notes = (
+        f"The PWID {link.identifier} cannot be read as it is: {complaint}",
+        f"Perhaps {named.corrected} is meant",
+    )
+    end, page = link.span.end, named.page
+    place = LinkPlace(link, "reference", page, end, page=page, notes=notes)
+    return place._replace(archived=named.time, names_copy=True, is_nested=True)
 
 
 def merged_places(text: str, places: Sequence[LinkPlace]) -> Iterator[LinkPlace]:
