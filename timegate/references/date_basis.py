@@ -116,7 +116,7 @@ class Floor(NamedTuple):
     """Whether that date says nothing of when the page was seen."""
 
 
-def read_date(text: str, link: TextSpan, date: WrittenDate, basis: DateBasis) -> FoundDate:
+def meant_date(text: str, link: TextSpan, date: WrittenDate, basis: DateBasis) -> FoundDate:
     """Return *date* as the text around it means it."""
     found = found_date(in_language(text, link, date, basis), basis)
     if says_dead(text, link, date):

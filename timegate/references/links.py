@@ -58,8 +58,9 @@ _NEXT: Final = compiled(
 )
 _SICI: Final = compiled(r"<[^\s<>\"]{1,60}>[^\s<>\"\[\]]{1,40}")
 _GLUED_LINK: Final = compiled(r"(?<=[A-Za-z0-9])(?=https?://)", re.IGNORECASE)
-_WORD_CELL: Final = compiled(r"^[^?#]{0,4000},[A-Z][a-z]{2,30}$")
+_WORD_CELL: Final = compiled(r",[A-Z][a-z]{2,30}$")
 """A link that ends in a comma and a word, which may be the next cell of a table."""
+_LONGEST_CELL: Final = 32
 _STAMP_CELL: Final = compiled(r"[,;](?=(?:19|20)[0-9]{6}(?:[0-9]{6})?$)")
 _BACKSLASHES: Final = compiled(r"\bhttps?:\\\\[^\s<>\"]{1,2000}", re.IGNORECASE)
 _BAD_SCHEME: Final = compiled(
@@ -304,7 +305,7 @@ def _link(text: str, span: TextSpan) -> TextLink | None:
         opened is not None
         or is_repaired(text[start:end])
         or has_no_domain(identifier)
-        or _WORD_CELL.search(identifier) is not None
+        or _WORD_CELL.search(identifier, max(0, len(identifier) - _LONGEST_CELL)) is not None
         or _GLUED_LINK.match(text, end) is not None
         or _GLUED_LINK.match(text, start) is not None
         or _BAD_SCHEME.search(text, max(0, start - 8), start) is not None

@@ -22,7 +22,7 @@ from timegate.references.date_basis import (
     Floor,
     basis_of,
     is_punctuation,
-    read_date,
+    meant_date,
 )
 from timegate.references.date_context import (
     basis_of_column,
@@ -312,7 +312,7 @@ def _assigned(text: str, spans: Sequence[Extent], links: Sequence[TextSpan]) -> 
         is_kept = date.start not in only_marked and len(assigned[number]) < _MOST_DATES
         if basis in _WEAK_BASES and not is_kept:
             continue
-        each = read_date(text, TextSpan(spans[number].start, spans[number].end), date, basis)
+        each = meant_date(text, TextSpan(spans[number].start, spans[number].end), date, basis)
         assigned[number].append(each)
         shared.append(_SharedDate(each, basis, number, date.start, numbers))
         floor = date.end
