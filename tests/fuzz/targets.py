@@ -618,8 +618,8 @@ TARGETS: Final[Mapping[str, Target]] = {
             b"Smith (2016) http://example.org/ (accessed 22 January 2016).",
             b"http://a.example/ [https://archive.ph/AbCdE]; www.b.example 5. Mai 2010",
             b"<http://a.example/b/\n> c.html> http://www.\nd.example/(accessed yesterday)...",
-            b"[5/11/2010, 10:20] A: htp//a.example/ http: //www. b. org 11:30 PM PST l2 Nov 2OO3",
-            b"--2010-11-05 10:20:30--  http://a.example/\nGET /b HTTP/1.1\nHost: c.example\n"
+            b"[5/11/2010, 10:20] A: htp//a.example/ http: //www. b. org 11 PM PST l2 Nov 2OO3",
+            b"--2010-11-05 10:20:30--  http://a.example/\nGET /b HTTP/1.1\nHost: c.example\n",
             b'Link: <http://d.example/>; rel="original"\n',
             b"urn:pwid:archive.org:2016-01-22T11.20.29:page:http//a.example",
         ),

@@ -14,7 +14,7 @@ from archives.diagnostics import Malformed
 from archives.regex_compat import compiled
 from archives.registry import Registry
 from timegate.identifiers import parse
-from timegate.references import BadInput, InputFormat, TextSpan
+from timegate.references import BadInput, InputFormat, Item, TextSpan
 from timegate.references.bibtex import read_bibtex
 from timegate.references.broken_lines import has_broken_pwid
 from timegate.references.dates import (
@@ -29,6 +29,7 @@ from timegate.references.hypertext import html_anchors, visible_text
 from timegate.references.invisible import VisibleText
 from timegate.references.lines import REFERENCE_HEADINGS, Columns, read_json, read_table
 from timegate.references.links import TextLink, find_links, is_identifier
+from timegate.references.mistyped_links import ALTERED
 from timegate.references.model import (
     FoundReference,
     Notation,
@@ -297,8 +298,8 @@ def _with_stamp(place: ReferencePlace, registry: Registry) -> ReferencePlace:
     if not stamps or place.item.trouble:
         return place
     dates = (FoundDate(str(stamps[0]), stamps[0], "archived"), *place.dates)
-    item = cited(place.item.references, dates).item
-    return place._replace(item=item._replace(position=place.item.position), dates=dates)
+    item = _again(place, dates)
+    return place._replace(item=item, dates=dates)
 
 
 def _known_at(place: ReferencePlace, now: datetime) -> ReferencePlace:
@@ -306,8 +307,16 @@ def _known_at(place: ReferencePlace, now: datetime) -> ReferencePlace:
     known = tuple(known_at(place.dates, now))
     if known == place.dates:
         return place
-    item = cited(place.item.references, known, place.item.trouble).item
-    return place._replace(item=item._replace(position=place.item.position), dates=known)
+    item = _again(place, known)
+    return place._replace(item=item, dates=known)
+
+
+def _again(place: ReferencePlace, dates: tuple[FoundDate, ...]) -> Item:
+    """Return the item of the citation *place* with other *dates*."""
+    item = cited(place.item.references, dates, place.item.trouble).item
+    said = ". ".join(filter(None, (ALTERED if place.altered else "", item.said)))
+    doubt = item.doubt or place.altered
+    return item._replace(position=place.item.position, said=said, doubt=doubt)
 
 
 def extract(text: str, registry: Registry, now: datetime) -> tuple[FoundReference, ...]:
@@ -581,6 +590,9 @@ def _as_found(place: ReferencePlace, registry: Registry) -> FoundReference:
     span = place.where or place.link or TextSpan(0, 0)
     found = read_citation(place.item.references, span, place.dates, registry)
     found = found._replace(title=place.title, url_status=place.url_status)
+    if place.altered and not found.incomplete:
+        dates, notes = found.dates._replace(doubt=True), (*found.notes, ALTERED)
+        found = found._replace(incomplete=True, dates=dates, notes=notes)
     trouble = place.item.trouble
     return found._replace(trouble=trouble, kind="faulty") if trouble else found
 

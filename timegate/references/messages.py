@@ -29,6 +29,9 @@ _ENDS_LINE: Final = compiled(rf",?\s{{1,2}}(?:at\s)?{_TIME}\s{{0,2}}\n", re.IGNO
 _DOT_BEFORE: Final = compiled(r"[\u00b7\u2022]\s{0,2}$")
 _DOT_AFTER: Final = compiled(r"\s{0,2}[\u00b7\u2022]")
 _OF_TWEET: Final = compiled(r"(?<![\w.])@\w{2,20}\b(?!\.\w)|\bTwitter\b|\b[Tt]weet", re.ASCII)
+_ENDS_NOTE: Final = compiled(rf",?\s{{1,2}}(?:at\s)?{_TIME}\)", re.IGNORECASE)
+_MENTION: Final = compiled(r"(?<![\w.])@\w{2,30}(?:@[\w.-]{4,80})?:", re.ASCII)
+"""The author of a message on its line, which ends with its date and time in parentheses."""
 _VERB: Final = (
     r"(?:(?!observed|spotted|noticed|detected|captured|recorded|reported)[^\W\d_]{3,14}ed|burst|fell|broke|began|died|won|lost|held|met|sank|hit|struck"
     r"|rose|went|came|made|ran|shut|left|took|gave|became|grew|flew|blew|built|sold|bought|caught)"
@@ -50,8 +53,12 @@ def is_of_message(text: str, date: WrittenDate) -> bool:
         return True
     if _DASH_BEFORE.search(before) and _ENDS_LINE.match(text, date.end):
         return True
-    is_dotted = _DOT_BEFORE.search(before) or _DOT_AFTER.match(text, date.end)
-    return bool(is_dotted) and _is_in_tweet(text, date)
+    if _DOT_BEFORE.search(before) or _DOT_AFTER.match(text, date.end):
+        return _is_in_tweet(text, date)
+    line = text.rfind("\n", max(0, date.start - 5 * _NEAR), date.start) + 1
+    is_opened = text[date.start - 1 : date.start] == "("
+    is_note = is_opened and _ENDS_NOTE.match(text, date.end) is not None
+    return is_note and _MENTION.search(text, line, date.start) is not None
 
 
 def _is_in_tweet(text: str, date: WrittenDate) -> bool:

@@ -39,6 +39,9 @@ _COMMA: Final = compiled(r"^(https?://www),(?=[\w-])", re.IGNORECASE)
 _TWICE: Final = compiled(r"^h(?:tt|xx)ps?://(?=h(?:tt|xx)ps?://)", re.IGNORECASE)
 
 
+ALTERED: Final = "The link may be incomplete or altered: compare it with its source"
+
+
 class SpacedLink(NamedTuple):
     """A link with blanks in it."""
 
@@ -62,6 +65,11 @@ def is_repaired(written: str) -> bool:
     """Whether the beginning of a link is mistyped, or has blanks in it."""
     signs = (_MISTYPED, _SPACED_SCHEME, _COMMA)
     return any(sign.match(written) for sign in signs)
+
+
+def is_altered(written: str) -> bool:
+    """Whether a link in a field of a citation is mistyped, or its host has no domain."""
+    return is_repaired(written) or has_no_domain(with_scheme_repaired(written))
 
 
 def has_no_domain(link: str) -> bool:

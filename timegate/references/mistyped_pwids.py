@@ -1,4 +1,4 @@
-"""PWIDs with mistakes of notation only: a mistyped scheme, or dots in place of colons.
+"""PWIDs with mistakes of notation: a mistyped scheme, dots in place of colons, no coverage.
 
 A PWID with a day that does not exist names no copy: it is rejected, with the place of the
 mistake.
@@ -14,7 +14,7 @@ from timegate.references.mistyped_links import with_scheme_repaired
 
 _PWID: Final = compiled(
     r"^(?:urn[:.;]?)?pwid[:;](?P<archive>[\w.~-]{1,255}+)[:;](?P<time>[0-9][0-9A-Za-z:._-]{3,40}?)"
-    r"[:;](?P<coverage>[a-z]{3,12}):(?P<page>\S{4,8192})$"
+    r"(?:[:;](?P<coverage>(?!https?\b)[a-z]{3,12}))?:(?P<page>(?=[A-Za-z])(?![a-z]{3,12}:(?!/))\S{4,8192})$"
 )
 _TIME: Final = compiled(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[Tt_]([0-9]{2})[:.]?([0-9]{2})(?:[:.]?([0-9]{2}))?)?[Zz]?"
@@ -42,7 +42,8 @@ def mistyped_pwid(text: str) -> MistypedPwid | None:
         if not begins_with_host(page):
             return None
         page = f"http://{page}"
-    corrected = f"urn:pwid:{match['archive']}:{time}:{match['coverage']}:{page}"
+    coverage = match["coverage"] or "page"
+    corrected = f"urn:pwid:{match['archive']}:{time}:{coverage}:{page}"
     return MistypedPwid(page, time, corrected)
 
 

@@ -6,6 +6,7 @@ from typing import Final, Literal, NamedTuple
 from archives.moment import Moment
 from timegate.references import FoundKind, Item, TextSpan
 from timegate.references.dates import ChosenDate, FoundDate, choose, found_date, unread_date
+from timegate.references.mistyped_links import ALTERED, is_altered, with_scheme_repaired
 from timegate.text.times import read_time
 from timegate.text.written_dates import find_dates, whole_date
 
@@ -37,6 +38,8 @@ class ReferencePlace(NamedTuple):
     """The title of the page, if the citation has it."""
     url_status: str = ""
     """Whether the link works, in the words of Wikipedia's templates; empty if not stated."""
+    altered: bool = False
+    """Whether a link is mistyped, and was repaired."""
 
 
 def cited(
@@ -44,17 +47,20 @@ def cited(
 ) -> ReferencePlace:
     """Return a citation with its *dates*: those of publication count only without any other."""
     chosen = choose(dates)
+    repaired = tuple(map(with_scheme_repaired, references))
+    altered = any(map(is_altered, references))
+    said = [*([ALTERED] if altered else []), *(chosen.said if chosen.is_to_be_said else ())]
     item = Item(
         0,
-        references[0],
-        references,
+        repaired[0],
+        repaired,
         usable_dates(dates, chosen),
         trouble,
-        said=". ".join(chosen.said) if chosen.is_to_be_said else "",
-        doubt=chosen.doubt,
+        said=". ".join(said),
+        doubt=chosen.doubt or altered,
         published=str(chosen.published or ""),
     )
-    return ReferencePlace(item, None, dates=dates)
+    return ReferencePlace(item, None, dates=dates, altered=altered)
 
 
 def usable_dates(dates: Sequence[FoundDate], chosen: ChosenDate) -> tuple[str, ...]:

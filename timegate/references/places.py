@@ -370,7 +370,8 @@ def _joined(one: LinkPlace, other: LinkPlace, gap: str) -> LinkPlace | None:
     if one.kind == other.kind == "reference" and _is_same(one, other):
         return _of_same_page(one, other, gap)
     is_broken = one.kind == "faulty" and not one.identifier.startswith("http")
-    if is_broken and other.kind == "reference" and len(gap) <= _ADJACENT:
+    is_near = len(gap) <= _ADJACENT or (len(gap) <= _CONTINUED and "\n" not in gap)
+    if is_broken and other.kind == "reference" and is_near:
         return _after_faulty(one, other)
     opaque, plain = (one, other) if one.kind == "opaque" else (other, one)
     if opaque.kind == "opaque" and plain.kind == "reference" and plain.own is None:
@@ -405,7 +406,7 @@ def _core(page: str) -> str:
 def _after_faulty(one: LinkPlace, other: LinkPlace) -> LinkPlace:
     """Return a link right after an identifier that cannot be read, which may be its date."""
     note = f"{one.identifier} cannot be read: {one.trouble}"
-    return other._replace(notes=(note, *other.notes), names_copy=True)
+    return other._replace(notes=(note, *other.notes), names_copy=True, is_nested=True)
 
 
 def _of_same_page(one: LinkPlace, other: LinkPlace, gap: str) -> LinkPlace | None:

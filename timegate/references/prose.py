@@ -42,6 +42,7 @@ from timegate.references.dates import (
 )
 from timegate.references.links import TextLink, find_hosts, find_links, meant
 from timegate.references.machine_texts import pages_of, without_hosts
+from timegate.references.mistyped_links import ALTERED, is_altered
 from timegate.references.model import FoundReference, masked
 from timegate.references.places import (
     LinkPlace,
@@ -55,7 +56,6 @@ from timegate.references.unexplained import unexplained
 from timegate.text.written_dates import MONTHS, WrittenDate, find_dates, other_dates
 
 _SENTENCE: Final = compiled(r"[.;]\s|\band\b|\bund\b|\bet\b|\by\b")
-_INCOMPLETE: Final = "The link may be incomplete or altered: compare it with its source"
 _JOINED: Final = "Joined from several lines"
 _INLINE: Final = compiled(
     r"&nbsp;|\\[,;:!]|\\(?:thin|med|thick)?space\b|(?<=[0-9.])\\\x20|<sup>(?:st|nd|rd|th|er|re|o|a|e)</sup>"
@@ -200,7 +200,10 @@ def read_citation(
 
     The first that can be resolved is used.
     """
-    links = [TextLink(span, text, meant(text) or text) for text in written]
+    links = [
+        TextLink(span, text, meant(text) or text, incomplete=is_altered(text))
+        for text in written
+    ]
     places = [read_place(link, registry) for link in links]
     first = next((place for place in places if place.kind == "reference"), places[0])
     others = [place for place in places if place is not first]
@@ -233,7 +236,7 @@ def _found(place: LinkPlace, dates: Sequence[FoundDate]) -> FoundReference:
         place.others,
         (
             *place.notes,
-            *([_INCOMPLETE] if incomplete else []),
+            *([ALTERED] if incomplete else []),
             *([_JOINED] if place.link.lines else []),
         ),
         place.trouble,

@@ -134,6 +134,10 @@ _TIME: Final = (
 _TIME_AFTER: Final = compiled(rf"[\s,;(]{{0,3}}(?:(?:at|um|kl\.?|à|alle|a las|o)\s)?{_TIME}")
 _TIME_BEFORE: Final = compiled(rf"(?<![0-9:.]){_TIME}[\s,]{{1,3}}(?:(?:on|am|le|el|den)\s)?$")
 """A time of day in a time zone, after a day and before it."""
+_WHOLE_TIME: Final = compiled(_TIME)
+_SIGNED: Final = compiled(r"(?<![0-9:.])([0-2]?[0-9]:[0-5][0-9](?::[0-5][0-9])?),\s$")
+_ZONE: Final = compiled(rf"\s?\(({_ZONE_NAMES})\)")
+"""A time of day before a day, and its time zone after it."""
 _WAYBACK_TIME: Final = compiled(
     r"\bARCHIVED? ON ([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9]) $", re.IGNORECASE
 )
@@ -435,6 +439,11 @@ def _in_zone(day: str, before: str, after: str) -> Found:
     clock = _TIME_AFTER.match(after)
     if clock is None and (stated := _WAYBACK_TIME.search(before)):
         return len(before) - stated.start(1), 0, [day + "".join(stated.groups())]
+    if clock is None and (signed := _SIGNED.search(before)) and (zone := _ZONE.match(after)):
+        # "10:20, 5 May 2010 (UTC)", as wikis sign.
+        timed = _WHOLE_TIME.fullmatch(f"{signed[1]} {zone[1]}")
+        if timed and (moments := [*_zoned(day, timed)]):
+            return len(before) - signed.start(), zone.end(), moments
     earlier = None if clock else _TIME_BEFORE.search(before)
     match = clock or earlier
     readings = [*_zoned(day, match)] if match else []

@@ -16,6 +16,14 @@ def test_mistakes_of_notation_are_corrected() -> None:
     )
 
 
+def test_a_pwid_without_coverage_is_of_a_page() -> None:
+    named = mistyped_pwid("urn:pwid:archive.org:2016-01-22T11:20:29Z:http://museum.example/")
+
+    assert named is not None
+    assert named.page == "http://museum.example/"
+    assert ":page:" in named.corrected
+
+
 @pytest.mark.parametrize(
     "text",
     [
