@@ -9,7 +9,7 @@ Text is strictly conforming if nothing was repaired.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from re import Pattern
 
 
@@ -51,15 +51,13 @@ class Diagnostic:
     repair: bool
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class Diagnosis:
     """The repairs and notes of one reading."""
 
-    __slots__ = ("diagnostics", "strict")
-
-    def __init__(self, *, strict: bool = False) -> None:
-        self.strict = strict
-        """Whether text that would be repaired is an error."""
-        self.diagnostics: list[Diagnostic] = []
+    strict: bool = False
+    """Whether text that would be repaired is an error."""
+    diagnostics: list[Diagnostic] = field(default_factory=list)
 
     def note(self, token: str, why: str, position: int) -> None:
         """Add a diagnostic about correct text."""

@@ -45,7 +45,7 @@ async def traced_figures() -> list[Figure]:
             line = await batch_line(config)
     of_server = {file: names for file, names in line.items() if _is_of_server(file)}
     return [
-        _figure("files of one cold TimeGate request", 49, request),
+        _figure("files of one cold TimeGate request", 50, request),
         _figure("files of one batch line", None, line),
         _figure("  of these in server/, endpoints/, pages/", 0, of_server),
     ]

@@ -15,10 +15,12 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from hashlib import sha256
 from itertools import count
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from tests.chaos.rig.archives import archives
 from tests.chaos.rig.asking import Answer, Client, percentile, statuses, timegates
+from tests.chaos.rig.processes import stolen
 from tests.chaos.rig.timegates import TimeGate, timegate
 from tests.chaos.scenario import Rig, Scenario
 from tests.load.many_clients import Crowd
@@ -29,6 +31,10 @@ _RATE: Final = 200
 _SECONDS: Final = 3
 """Of one turn."""
 _TURNS: Final = 2
+_STOLEN: Final = 0.05
+"""Seconds of all processors that the host may take in a turn; then it is repeated."""
+_MOST_TRIES: Final = 3
+"""Of one turn: responses that are not read are ended after 20 seconds."""
 _LINES: Final = 1000
 _MEGABYTES: Final = 300
 _SIZE: Final = 1_000_000
@@ -246,11 +252,36 @@ async def _normal(server: TimeGate, seconds: int) -> list[Answer]:
     return await Client(server.port).at_rate(targets, _RATE)
 
 
+class _Turn(NamedTuple):
+    """One turn of the normal client."""
+
+    answers: list[Answer]
+    stolen: float
+    """Seconds of the processors that the host took from the machine."""
+    tries: int
+    """How often it was measured."""
+
+
+async def _turn(server: TimeGate, seconds: int) -> _Turn:
+    """Measure a turn; again if the host of the machine took much time from it.
+
+    A pause of the whole machine of 100 ms is in the 99th percentile. The least disturbed try
+    counts, whatever was measured in it.
+    """
+    tries: list[tuple[float, list[Answer]]] = []
+    while not tries or (tries[-1][0] > _STOLEN and len(tries) < _MOST_TRIES):
+        before = stolen()
+        answers = await _normal(server, seconds)
+        tries.append((stolen() - before, answers))
+    taken, answers = min(tries, key=itemgetter(0))
+    return _Turn(answers, taken, len(tries))
+
+
 class _Turns(NamedTuple):
     """The turns of one combination."""
 
-    alone: list[list[Answer]]
-    beside: list[list[Answer]]
+    alone: list[_Turn]
+    beside: list[_Turn]
     cpu: float
     """Seconds of the processor that the bad clients took."""
     held: float
@@ -261,38 +292,46 @@ class _Turns(NamedTuple):
     @property
     def p99s(self) -> tuple[float, float]:
         """Seconds, without and with bad clients."""
-        together = ([a for turn in turns for a in turn] for turns in (self.alone, self.beside))
+        together = (
+            [a for turn in turns for a in turn.answers] for turns in (self.alone, self.beside)
+        )
         alone, beside = (percentile(answers, 0.99) for answers in together)
         return alone, beside
 
-    def range_of(self, turns: Sequence[list[Answer]]) -> str:
-        each = sorted(1000 * percentile(turn, 0.99) for turn in turns)
+    @property
+    def stolen(self) -> float:
+        """Seconds that the host of the machine took from the most disturbed turn."""
+        return max(turn.stolen for turn in (*self.alone, *self.beside))
+
+    def range_of(self, turns: Sequence[_Turn]) -> str:
+        each = sorted(1000 * percentile(turn.answers, 0.99) for turn in turns)
         return f"{each[0]:.0f} to {each[-1]:.0f}"
 
 
 async def _turns(rig: Rig, server: TimeGate, habit: str, route: Route) -> _Turns:
     seconds, held, cpu = rig.scaled(_SECONDS, 2), 0.0, 0.0
-    alone, beside = list[list[Answer]](), list[list[Answer]]()
+    alone, beside = list[_Turn](), list[_Turn]()
     began, waited = time.monotonic(), server.running.waited
     for _ in range(rig.scaled(_TURNS, 1)):
         # In turns, because the load of the machine changes.
         start = server.running.cpu
-        alone.append(await _normal(server, seconds))
-        usual = server.running.cpu - start
+        alone.append(await _turn(server, seconds))
+        middle = server.running.cpu
         async with _HABITS[habit][0](server.port, route):
-            beside.append(await _normal(server, seconds))
+            beside.append(await _turn(server, seconds))
             held = max(held, await asyncio.to_thread(server.metric, "timegate_streams"))
-        cpu += server.running.cpu - start - 2 * usual
+        usual = (middle - start) / alone[-1].tries
+        cpu += server.running.cpu - middle - usual * beside[-1].tries
         # Nothing of theirs is left to do when the next turn without them begins.
         await _settled(server.port)
-    alone.append(await _normal(server, seconds))
+    alone.append(await _turn(server, seconds))
     disturbed = (server.running.waited - waited) / (time.monotonic() - began)
     return _Turns(alone, beside, cpu, held, disturbed)
 
 
 async def _measured(rig: Rig, server: TimeGate, habit: str, route: Route) -> None:
     turns = await _turns(rig, server, habit, route)
-    answers = [answer for turn in turns.beside for answer in turn]
+    answers = [answer for turn in turns.beside for answer in turn.answers]
     good = [answer for answer in answers if answer.status == 302]
     what = f"{_CLIENTS} clients {habit}, {route.name}"
     rig.promise(
@@ -307,7 +346,8 @@ async def _measured(rig: Rig, server: TimeGate, habit: str, route: Route) -> Non
         f"{beside / alone:.2f} times: {1000 * beside:.0f} ms ({turns.range_of(turns.beside)}), "
         f"{1000 * alone:.0f} ms without ({turns.range_of(turns.alone)}); "
         f"{1000 * turns.cpu / len(turns.beside) / _CLIENTS:.1f} ms of the processor for each, "
-        f"which others had for {100 * turns.disturbed:.0f} % of the time",
+        f"which others had for {100 * turns.disturbed:.0f} % of the time; the host of the "
+        f"machine took {1000 * turns.stolen:.0f} ms of a turn at most",
         "1.5 times",
         met=beside <= 1.5 * alone,
     )

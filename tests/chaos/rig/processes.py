@@ -162,3 +162,9 @@ def line_with(started: Running, words: str) -> str:
 
 def python(*words: str) -> list[str]:
     return [sys.executable, "-m", *words]
+
+
+def stolen() -> float:
+    """Return the seconds for which the host of this virtual machine ran others, so far."""
+    first = Path("/proc/stat").read_text().splitlines()[0]
+    return int(first.split()[8]) / _TICK
