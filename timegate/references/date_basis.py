@@ -30,7 +30,7 @@ REACH: Final = 90
 """Characters around a date in which words say what it is the date of."""
 CONNECTED: Final = compiled(
     r"[\s,.:;()\[\]<>„“\"'\u2013-]{0,6}(?:(?:from|at|on|von|unter|auf|de|sur|à|en|desde|da|do|em|van|via|"
-    r"op|fra|på|från|z|na|url|available(?:\sat|\sfrom)?|the\sworld\swide\sweb|http|link|web|"
+    r"op|fra|på|från|z|na|dari|din|iz|url|available(?:\sat|\sfrom)?|the\sworld\swide\sweb|http|link|web|"
     r"website|source)[\s:,]{1,3}){0,3}[\s<(\[\"'“„]{0,4}",
     re.IGNORECASE,
 )
@@ -76,12 +76,33 @@ _TAKEN: Final = compiled(
     re.IGNORECASE,
 )
 """Around the link in "Screenshot of URL taken on 5 May 2010"."""
+_TOOK_SHOT: Final = compiled(
+    r"\b(?:took|made|saved|captured|have|printed|got|attach(?:ed)?)\s(?:an?\s|the\s|this\s)?(?:full\s|web\s)?"
+    r"(?:screen\s?(?:shot|capture|grab)s?|snapshot|print-?out|capture)\sof\s(?:the\s(?:web\s?)?(?:page|site)\s(?:at\s)?)?[<(\[]?$",
+    re.IGNORECASE,
+)
+_ON_DAY: Final = compiled(r"[>)\],]{0,2}\son\s(?:the\s)?", re.IGNORECASE)
+"""Around the link in "I took a screenshot of URL on 5 May 2010"."""
+_IS_AT: Final = compiled(
+    r"\s(?:is|are|was|were|can\sbe|ist|steht|est|está|è)\s"
+    r"(?:(?:still|now|also|available|found|read|seen|published|online|here|accessible|located)\s){0,3}"
+    r"(?:(?:at|on|in|under|via|from|here|unter|auf|sur|en|su)\s?)?[:\s<(\[]{0,4}",
+    re.IGNORECASE,
+)
+"""Between a date and the link after it: "The report of the final on 5 May 2010 is at URL"."""
+_OF_PAGE: Final = compiled(
+    r"\b(?:as|page|site|website|version|copy|snapshot|archived?|captured?|saved|screen\s?shot|looked)\b",
+    re.IGNORECASE,
+)
 _SENTENCE_GOES_ON: Final = compiled(r"[)\]],?\s{1,2}[^\W_A-Z]|,\s[0-9]")
 _ACCORDING: Final = compiled(
     r"\b(?:according\sto|data\sfrom|figures\sfrom|statistics\sfrom)\s", re.IGNORECASE
 )
 _GOES_ON: Final = compiled(r"\s[^\W\d_A-Z]{2,20}\s")
 """A word in small letters, as in "the fire (3 May 1990) destroyed"."""
+_CLOCK_AFTER: Final = compiled(
+    r"^,?[ \t]{1,4}[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:[ \u202f]?[ap]\.?m\b\.?)?", re.IGNORECASE
+)
 _AT: Final = compiled(
     r"\b(?:on|at|as of|in|im|am|vom|le|du|el|del|il|em|op|den)\s$", re.IGNORECASE
 )
@@ -89,7 +110,9 @@ _VERB: Final = compiled(
     r"\s(?:is|was|are|were|has|had|have|will|can|ist|war|wurde|wird|hat|est|était|fut|a|es|era|fue"
     r"|è|foi|é|werd|blev|är|var|er)\s"
     r"|,\s(?!(?:from|at|on|available|via|in|by|and|url|unter|von|auf|aus|sur|à|de|en|desde|da|em|van"
-    r"|op|fra|på|från|z|na|web|http|source|see|or|und|et|y|e)\b|https?:|www)[a-zß-ÿ]{2,20}\s"
+    r"|op|fra|på|från|z|na|web|http|source|see|or|und|et|y|e)\b|https?:|www"
+    # One word before the link is a preposition, in any language.
+    r"|[a-zß-ÿ]{2,20}:?\s{1,2}[<(\[]?(?:https?:|www))[a-zß-ÿ]{2,20}\s"
 )
 """After a date before the link: it is part of what a sentence says."""
 _WEEKDAY: Final = compiled(
@@ -204,13 +227,22 @@ def _basis_of_notation(text: str, span: Extent, date: WrittenDate) -> DateBasis:
         return basis
     if _is_in_parentheses(text, span, date):
         return "published"
-    return "event" if is_told(text, link, date) else "unmarked"
+    is_event = is_told(text, link, date) or _is_of_subject(text, span, date)
+    return "event" if is_event else "unmarked"
+
+
+def _is_of_subject(text: str, span: Extent, date: WrittenDate) -> bool:
+    """Whether *date* is of what the link is about: "The final on 27 May 2009 is at URL"."""
+    if date.end > span.start or _IS_AT.fullmatch(text, date.end, span.start) is None:
+        return False
+    words = text[max(0, date.start - REACH) : date.start]
+    sentence = words[max(words.rfind(". "), words.rfind("\n")) + 1 :]
+    return not (names_access(sentence) or _OF_PAGE.search(sentence))
 
 
 def _basis_of_place(text: str, span: Extent, date: WrittenDate) -> DateBasis | None:
     """Return what a date beside the link, or in brackets of its own, is the date of."""
-    is_taken = span.end <= date.start and _TAKEN.fullmatch(text, span.end, date.start)
-    if is_taken and _SHOT.search(text, max(0, span.last - REACH), span.last):
+    if _is_of_shot(text, span, date):
         return "accessed"
     if span.end <= date.start and _ON.fullmatch(text, span.end, date.start):
         words = text[max(0, span.last - REACH) : span.last]
@@ -223,6 +255,17 @@ def _basis_of_place(text: str, span: Extent, date: WrittenDate) -> DateBasis | N
     if _is_in_brackets(text, span, date) or _is_after_link(text, span, date):
         return "accessed"
     return None
+
+
+def _is_of_shot(text: str, span: Extent, date: WrittenDate) -> bool:
+    """Whether a picture or a print of the page was made on *date*."""
+    if span.end > date.start:
+        return False
+    is_taken = _TAKEN.fullmatch(text, span.end, date.start) is not None
+    is_on = _ON_DAY.fullmatch(text, span.end, date.start) is not None
+    words = _SHOT if is_taken else _TOOK_SHOT
+    before = text[max(0, span.last - REACH) : span.last]
+    return (is_taken or is_on) and words.search(before) is not None
 
 
 def _is_near(gap: str) -> bool:
@@ -305,7 +348,8 @@ def _is_beside(text: str, span: Extent, date: WrittenDate) -> bool:
     before = text[start:first]
     if first == date.start:
         before = _WEEKDAY.sub("", before)
-    outside = before + text[last:end]
+    # A time of day without a time zone, as in the last line of printed pages.
+    outside = before + _CLOCK_AFTER.sub("", text[last:end])
     return not any(character.isalpha() for character in outside) and not re.search(
         r"[0-9]{4}", outside
     )

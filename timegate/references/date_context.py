@@ -210,8 +210,8 @@ def basis_of_style(text: str, span: TextSpan, date: WrittenDate) -> DateBasis | 
     """Return what the date is in notations that have no word for it beside it."""
     if tag := _TAG.search(text, max(0, date.start - 8), date.start):
         return "accessed" if tag["tag"] == "[" else "published"
-    if _TWEET.search(text, max(0, date.start - _LONGEST_NAME), date.start):
-        return "published"
+    if basis := _basis_of_field(text, span, date):
+        return basis
     if date.end > span.start:
         return None
     gap = text[date.end : span.start]
@@ -229,6 +229,27 @@ def basis_of_style(text: str, span: TextSpan, date: WrittenDate) -> DateBasis | 
     # The Australian guide: a title, and in parentheses what it is and its date.
     is_of_kind = _AFTER_KIND.fullmatch(gap) and _KIND.search(text, line, date.start)
     return "published" if is_of_kind else None
+
+
+_DATE_FIELD: Final = compiled(r"(?:^|\n)(?P<blanks>[ \t]{0,24})date:[ \t]{1,4}[\"']?$")
+_URL_VALUE: Final = compiled(
+    r"(?:^|\n)(?P<outer>[ \t]{1,16})url:[ \t]{0,4}\r?\n"
+    r"(?:[ \t]{2,24}date:[^\n]{1,40}\n)?[ \t]{2,24}value:[ \t]{1,4}[\"']?$"
+)
+"""Before dates and links in Hayagriva's YAML, where the date of a URL is that of access."""
+
+
+def _basis_of_field(text: str, span: TextSpan, date: WrittenDate) -> DateBasis | None:
+    """Return what the name before *date* says of it: an author's, or that of a field."""
+    if _TWEET.search(text, max(0, date.start - _LONGEST_NAME), date.start):
+        return "published"
+    before = text[max(0, date.start - 2 * _LONGEST_NAME) : date.start]
+    link = text[max(0, span.start - 2 * _NEAR) : span.start]
+    field, value = _DATE_FIELD.search(before), _URL_VALUE.search(link)
+    if field is None or value is None:
+        return None
+    is_inner = len(field["blanks"]) > len(value["outer"])
+    return "accessed" if is_inner else "published"
 
 
 def _is_of_wget(text: str, span: TextSpan, date: WrittenDate) -> bool:

@@ -184,6 +184,19 @@ def is_other_day(moment: Moment, date: FoundDate) -> bool:
     return abs(first - second) > timedelta(days=1)
 
 
+def is_seen_otherwise(stamp: Moment, dates: Iterable[FoundDate]) -> bool:
+    """Whether the day of access differs from the *stamp* in the id of a copy.
+
+    It does not count if the text states the date of the copy as well.
+    """
+    day = stamp.digits[: len("20101105")]
+    listed = [date for date in dates if date.moment is not None and date.moment != stamp]
+    if any(date.basis == "archived" for date in listed):
+        return False
+    seen = [date.moment.digits for date in listed if date.moment and date.basis == "accessed"]
+    return any(not digits.startswith(day) for digits in seen if len(digits) >= len(day))
+
+
 def _is_before(used: FoundDate, other: FoundDate) -> bool:
     """Whether a page was seen before it was published."""
     if used.moment is None or other.moment is None or not is_other_day(used.moment, other):
@@ -307,7 +320,7 @@ _EASTERN_MARK: Final = compiled(
     _alternatives(word for word in _BASIS_OF if re.search(_EAST, word))
 )
 _MARK_AFTER: Final = compiled(
-    rf"(?:,?[^\S\n]{{0,2}}|\.\s?(?=[\uac00-\ud7a3]))(?:(?P<accessed>{_alternatives(DATE_WORDS['after']['accessed'])})"
+    rf"(?:[,\uff0c\u3001]?[^\S\n]{{0,2}}|\.\s?(?=[\uac00-\ud7a3]))(?:(?P<accessed>{_alternatives(DATE_WORDS['after']['accessed'])})"
     rf"|(?P<archived>{_alternatives(DATE_WORDS['after']['archived'])}))"
     r"(?!\s(?:werden|wird|hat|haben)\b)"
     # The word of another date.
@@ -576,6 +589,9 @@ def _is_visit(word: str, after: str, before: str) -> bool:
     return _OBJECT.match(after) is not None or _SUBJECT.search(before) is not None
 
 
+_NEW_SENTENCE: Final = compiled(r"(?:^|[\u3002\uff09.)\n])\s{0,2}$")
+
+
 def mark_after(text: str, before: str = "") -> DateBasis | None:
     """Return what the first words of *text* say of a date before it; None if nothing.
 
@@ -583,6 +599,9 @@ def mark_after(text: str, before: str = "") -> DateBasis | None:
     """
     match = _MARK_AFTER.match(text)
     if match is None or _is_visit(match[0], text[match.end() :], before):
+        return None
+    if match[0].endswith("自") and _NEW_SENTENCE.search(before) is None:
+        # "News, 3 March 2010, from": a date of publication is written so as well.
         return None
     if not _EASTERN.search(match[0]) and not _is_led(before, weak=False):
         return None

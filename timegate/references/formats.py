@@ -20,8 +20,10 @@ from timegate.references.broken_lines import has_broken_pwid
 from timegate.references.dates import (
     ChosenDate,
     FoundDate,
+    basis_of_name,
     choose,
     field_date,
+    is_seen_otherwise,
     known_at,
     noted_dates,
 )
@@ -193,9 +195,18 @@ def _may_be_links(lines: Sequence[str], delimiter: str) -> bool:
 def _is_heading(line: str, delimiter: str) -> bool:
     """Whether *line* names the columns of a table, one of them that of the links."""
     cells = [cell.strip(' "').lower() for cell in line.split(delimiter)]
-    return any(cell in REFERENCE_HEADINGS for cell in cells) and all(
-        len(cell) <= _LONGEST_HEADING for cell in cells
+    if any(len(cell) > _LONGEST_HEADING for cell in cells):
+        return False
+    # "Source URL"; in a table with tabs, "Date accessed" is enough.
+    names_links = any(cell.split()[-1:] in _LAST_WORDS for cell in cells)
+    names_access = delimiter == "\t" and any(
+        basis_of_name(cell) == "accessed" for cell in cells
     )
+    is_named = any(cell in REFERENCE_HEADINGS for cell in cells) or names_links or names_access
+    return is_named and next(find_links(line), None) is None
+
+
+_LAST_WORDS: Final = (["url"], ["uri"], ["urls"], ["hyperlink"], ["link"])
 
 
 def _is_broken(lines: list[list[str]]) -> bool:
@@ -299,6 +310,7 @@ def _with_stamp(place: ReferencePlace, registry: Registry) -> ReferencePlace:
         return place
     dates = (FoundDate(str(stamps[0]), stamps[0], "archived"), *place.dates)
     item = _again(place, dates)
+    item = item._replace(doubt=item.doubt or is_seen_otherwise(stamps[0], place.dates))
     return place._replace(item=item, dates=dates)
 
 

@@ -37,14 +37,14 @@ _START: Final = compiled(
     r"(?:\x20(?=(?:[\w-]{1,63}\.){1,5}[a-z]{2,18}(?:[/\s]|$)))?"
     r"|h(?:tt|xx)ps?\[://\]|(?<![:/\\\w])//(?=(?:[\w-]{1,63}\.){1,5}[a-z]{2,18}(?::[0-9]{1,5})?(?:[/?\s]|$))"
     r"|arxiv:\s?(?=[0-9]{4}\.[0-9]{4,5}|[a-z-]{2,20}(?:\.[A-Z]{2})?/[0-9]{7})|hdl:\s?(?=[0-9][0-9.]{1,20}/\w)"
-    r"|https?%3A%2F%2F(?=\w)|www[0-9]?(?:\.|\[\.\])(?=[\w-])"
+    r"|https?%3A%2F%2F(?=\w)|www[0-9]?(?:\.|\[\.\]|,(?=[\w-]{1,63}\.[a-z]{2}))(?=[\w-])"
     r"|doi(?::\s{0,2}|\s)(?=10\.[0-9]{4,9}/)|10\.[0-9]{4,9}/(?=[^\s]))",
     re.IGNORECASE,
 )
 # Characters that end a link: blanks, quotes, brackets of other scripts, full stops of others.
 _ENDS: Final = (
     r"\s<>\"“”„«»\u2039\u203a`{}\\\u060c\u061b\u061f\u3001\u3002\uff0c"
-    r"\uff1b\uff09\u3011\u300d\u300f\u300b\uff08"
+    r"\uff1b\uff09\u3011\u300d\u300f\u300b\uff08\uff1c\uff1e\uff3d\u3009"
 )
 _BODY: Final = rf"(?:[^{_ENDS}|]|\{{[^\s{{}}<>\"|]{{0,200}}\}}|\\[_%&#~$-])*+"
 _REST: Final = compiled(_BODY)
@@ -113,6 +113,7 @@ _HOST: Final = compiled(
     r"(?![\w@/-]|\.\w)",
     re.IGNORECASE,
 )
+_COMMA_BEFORE: Final = compiled(r"(?<![\w,.])[a-z0-9-]{1,63},$")
 _NO_HOSTS: Final = frozenset(("asp.net", "ado.net", "vb.net"))
 _BEFORE_INNER: Final = frozenset("/=:?&+,;|@")
 """Signs in an address before the address of another page."""
@@ -416,7 +417,10 @@ def find_hosts(text: str) -> Iterator[TextLink]:
     """Yield ``museum.org`` in a text without any link."""
     for match in _HOST.finditer(text):
         if match[0].lower() not in _NO_HOSTS:
-            yield TextLink(TextSpan(*match.span()), match[0], f"http://{match[0]}")
+            # In "museum,example.org", the comma may be a dot.
+            is_cut = _COMMA_BEFORE.search(text, max(0, match.start() - 65), match.start())
+            span = TextSpan(*match.span())
+            yield TextLink(span, match[0], f"http://{match[0]}", is_cut is not None)
 
 
 def video_address(link: str) -> str | None:

@@ -35,7 +35,8 @@ _OF_WEB: Final = compiled(
     re.IGNORECASE,
 )
 """A host of the Web: a name with a domain, or an IP address. ``www.museum`` has no domain."""
-_COMMA: Final = compiled(r"^(https?://www),(?=[\w-])", re.IGNORECASE)
+_COMMA: Final = compiled(r"^((?:https?://)?www[0-9]?),(?=[\w-])", re.IGNORECASE)
+"""A comma in place of the first dot of a host."""
 _TWICE: Final = compiled(r"^h(?:tt|xx)ps?://(?=h(?:tt|xx)ps?://)", re.IGNORECASE)
 
 

@@ -35,6 +35,7 @@ from timegate.references.dates import (
     FoundDate,
     choose,
     is_other_day,
+    is_seen_otherwise,
     mark_before,
     names_access,
     relative_date,
@@ -251,6 +252,11 @@ def _chosen(place: LinkPlace, dates: Sequence[FoundDate]) -> ChosenDate:
         place.is_nested
         or ((place.names_copy or place.is_redirect) and chosen.at is None)
         or (not place.names_copy and _is_archived_later(chosen))
+        or (
+            place.own is None
+            and place.archived is not None
+            and is_seen_otherwise(place.archived, dates)
+        )
     )
     return chosen._replace(doubt=True) if is_unsure else chosen
 

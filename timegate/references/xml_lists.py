@@ -28,6 +28,18 @@ _ACCESS: Final = compiled(
     re.IGNORECASE,
 )
 """An element with a date of access, as in EndNote's XML."""
+_TYPED: Final = compiled(
+    r"<[\w.:-]{1,60}\s[^<>]{0,200}?\b(?:content-|date-?)type\s{0,4}=\s{0,4}[\"'](?:"
+    r"(?P<accessed>access|accessed|access-?date|date-?accessed|retrieved|consulted|cited|urldate)"
+    r"|(?P<published>pub|published|publication|issued|updated|created|copyright|modified|available|submitted))[\"']",
+    re.IGNORECASE,
+)
+"""An element whose attribute says of what the date in it is: in JATS and DataCite."""
+_STATED: Final = compiled(
+    r"\s(?:iso-8601-date|when|when-iso)\s{0,4}=\s{0,4}[\"']([0-9]{4}(?:-[0-9]{2}){0,2})[\"']",
+    re.IGNORECASE,
+)
+"""The date of such an element as an attribute."""
 _PUBLISHED: Final = compiled(
     r"<(?:[\w.-]{1,40}:)?(?:updated|published|pubdate|lastmod|lastbuilddate|modified|created|issued)\s{0,4}>",
     re.IGNORECASE,
@@ -57,19 +69,27 @@ def without_tags(text: str) -> str:
             closing = text.find("-->", end)
             end = len(text) if closing < 0 else closing + 3
         # A line break keeps the text of neighbouring elements apart.
-        date = _ACCESSED.search(tag[0])
-        shown = (
-            f"\naccessed {date[1]}"
-            if date
-            else "\naccessed "
-            if _ACCESS.match(tag[0])
-            else "\nposted "
-            if _PUBLISHED.match(tag[0])
-            else "\n"
-        )
-        pieces += [text[at : tag.start()], shown.ljust(end - tag.start())]
+        pieces += [text[at : tag.start()], _shown(tag[0]).ljust(end - tag.start())]
         at = end
     return "".join([*pieces, text[at:]])
+
+
+def _shown(tag: str) -> str:
+    """Return what is shown in place of *tag*: what it says of a date, on a line of its own."""
+    if date := _ACCESSED.search(tag):
+        return f"\naccessed {date[1]}"
+    typed = _TYPED.match(tag)
+    if typed is None:
+        is_published = _PUBLISHED.match(tag) is not None
+        return "\naccessed " if _ACCESS.match(tag) else "\nposted " if is_published else "\n"
+    word = "accessed" if typed["accessed"] else "posted"
+    stated = _STATED.search(tag)
+    if stated is None:
+        return f"\n{word} "
+    if tag.endswith("/>"):
+        return f"\n{word} {stated[1]}"
+    # The same date follows in words; a different one leaves a doubt.
+    return f"\n{f'{word} {stated[1]} and ':>{len(tag) - 1}}"
 
 
 def attribute_links(text: str) -> Iterator[TextLink]:

@@ -7,6 +7,7 @@ numbers: it is linear in the length of the text. A date that can be read in two 
 
 import re
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from heapq import merge
@@ -426,6 +427,9 @@ def _date_around(text: str, at: int, year: re.Match[str]) -> WrittenDate | None:
         begin, length, readings = begin + timed[0], length + timed[1], timed[2]
     begin, finish = start - begin, end + length
     moments = tuple(filter(None, map(_moment, readings)))
+    if len({*moments}) == 1 and len(moments[0].digits) >= len("20101105"):
+        # A mistyped month: one day, which is not certain.
+        moments = moments[:1]
     certain = moments[0] if len(moments) == 1 and len(readings) == 1 else None
     return WrittenDate(begin, finish, text[begin:finish], certain, moments)
 
@@ -604,6 +608,16 @@ def _year_last(year: str, before: str) -> Found | None:
     match = _MONTH.search(before)
     if match and _is_month_alone(match[1]) and (month := _month(match[1])):
         return len(before) - match.start(), 0, [_digits(year, n) for n in month]
+    return _mistyped_last(year, before)
+
+
+def _mistyped_last(year: str, before: str) -> Found | None:
+    """Return a day and a mistyped month before a year; twice, because it is not certain."""
+    for pattern, day, month in ((_DAY_MONTH, 1, 2), (_MONTH_DAY, 2, 1)):
+        match = pattern.search(before)
+        number = mistyped_month(match[month]) if match else None
+        if match and number:
+            return len(before) - match.start(), 0, [_digits(year, number, match[day])] * 2
     return None
 
 
@@ -668,6 +682,40 @@ def _month(word: str) -> tuple[int, ...]:
     # Finnish: marraskuuta, marraskuussa, marraskuun.
     stem = name.partition("kuu")[0] + "kuu" if "kuu" in name else name
     return MONTHS.get(name) or MONTHS.get(stem, ())
+
+
+_SHORTEST_NAME: Final = 7
+"""Shorter names are near to those of other languages: Martii, and martie."""
+
+
+def _with_one_less(word: str) -> set[str]:
+    """Return *word*, and the words that are left if one letter of it is taken out."""
+    return {word, *(word[:at] + word[at + 1 :] for at in range(len(word)))}
+
+
+def _near_months() -> dict[str, set[int]]:
+    """Return the long names of months, whole and without one letter, with their months."""
+    near: dict[str, set[int]] = defaultdict(set)
+    for name, months in MONTHS.items():
+        if len(name) >= _SHORTEST_NAME:
+            for each in _with_one_less(name):
+                near[each].update(months)
+    return near
+
+
+_NEAR_MONTHS: Final = _near_months()
+
+
+def mistyped_month(word: str) -> int | None:
+    """Return the month whose name differs from *word* in one letter, or in the order of two.
+
+    Only long names count; None if there is none, or several.
+    """
+    name = word.lower()
+    if len(name) < _SHORTEST_NAME - 1 or name in MONTHS:
+        return None
+    near = {number for each in _with_one_less(name) for number in _NEAR_MONTHS.get(each, ())}
+    return near.pop() if len(near) == 1 else None
 
 
 def _is_month_alone(word: str) -> bool:
