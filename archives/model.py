@@ -1,6 +1,6 @@
 """The data model: mementos, what an archive answered, and the entry that describes it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
@@ -46,11 +46,48 @@ Negotiation = Literal["timegate", "timemap", "cdx", "template"]
 Relation = Literal["first", "prev", "next", "last"]
 
 
-def is_beside(relation: Relation, memento: Memento, chosen: Memento) -> bool:
-    """Whether *memento* can have *relation* to *chosen*: prev is earlier, next is later."""
+def is_beside(relation: Relation, stamp: str, chosen: str) -> bool:
+    """Whether *stamp* can have *relation* to *chosen*: prev is earlier, next is later."""
     if relation == "prev":
-        return memento.stamp < chosen.stamp
-    return relation != "next" or memento.stamp > chosen.stamp
+        return stamp < chosen
+    return relation != "next" or stamp > chosen
+
+
+class UniformNeighbours(Mapping[Relation, Memento]):
+    """Neighbours whose addresses differ in nothing but the stamp.
+
+    As most archives link them. Choosing between archives takes the stamps alone: a `Memento` is
+    made only of what is read.
+    """
+
+    __slots__ = ("_chosen", "_prefix", "stamps")
+
+    def __init__(self, chosen: Memento, prefix: str, stamps: Mapping[Relation, str]) -> None:
+        """*prefix* is what precedes the stamp in the address of *chosen*."""
+        self._chosen = chosen
+        self._prefix = prefix
+        self.stamps = stamps
+
+    def __getitem__(self, relation: Relation) -> Memento:
+        chosen, prefix, stamp = self._chosen, self._prefix, self.stamps[relation]
+        behind = chosen.uri[len(prefix) + len(chosen.stamp) :]
+        return Memento(stamp, f"{prefix}{stamp}{behind}", chosen.original, chosen.archive)
+
+    def __iter__(self) -> Iterator[Relation]:
+        return iter(self.stamps)
+
+    def __len__(self) -> int:
+        return len(self.stamps)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def stamps_of(neighbours: Mapping[Relation, Memento]) -> Mapping[Relation, str]:
+    """Return the stamps of *neighbours*."""
+    if isinstance(neighbours, UniformNeighbours):
+        return neighbours.stamps
+    return {relation: memento.stamp for relation, memento in neighbours.items()}
 
 
 Evidence = Literal["promised", "delivered", "held"]

@@ -18,7 +18,7 @@ from typing import Final
 
 from archives.columns import CaptureColumns, in_order
 from archives.errors import ArchiveError, Misbehaved
-from archives.model import Closest, Memento, Relation, is_beside
+from archives.model import Closest, Memento, Relation, is_beside, stamps_of
 from archives.moment import Moment, second_of
 from archives.uri import plain_host
 
@@ -102,7 +102,7 @@ def true_neighbours(
     return {
         name: memento
         for name, memento in neighbours.items()
-        if is_beside(name, memento, chosen) and plain_host(memento.uri) == host
+        if is_beside(name, memento.stamp, chosen.stamp) and plain_host(memento.uri) == host
     }
 
 
@@ -118,36 +118,42 @@ def _is_no_page(capture: Memento) -> bool:
 def candidates(closest: Closest, at: Moment | None) -> list[Memento]:
     """Return the mementos that *closest* names, the nearest to *at* first.
 
-    The archive's own choice comes before others of the same second.
+    Of two at the same distance the earlier one, as in `nearest`. The archive's own choice comes
+    before others of the same second.
     """
     named = dict.fromkeys((closest.memento, *closest.neighbours.values()))
     if at is None:
         return sorted(named, key=lambda memento: memento.stamp[:14], reverse=True)
     measure = remoteness(at)
-    return sorted(named, key=lambda memento: measure(memento)[:3])
+    return sorted(named, key=lambda memento: (measure(memento)[:3], memento.stamp[:14]))
 
 
 def nearest_candidate(closest: Closest, at: Moment | None) -> Memento:
     """Return the first of the candidates of *closest*."""
+    if at is not None and len(at.digits) == 14 and at.fits_http_date:
+        return _nearest_to_second(closest, at.digits)
     named = (closest.memento, *closest.neighbours.values())
     if at is None:
         return max(named, key=lambda memento: memento.stamp[:14])
-    if len(at.digits) == 14 and at.fits_http_date:
-        return _nearest_to_second(closest, at.digits)
     measure = remoteness(at)
-    return min(named, key=lambda memento: measure(memento)[:3])
+    return min(named, key=lambda memento: (measure(memento)[:3], memento.stamp[:14]))
 
 
 def _nearest_to_second(closest: Closest, digits: str) -> Memento:
     """Return the candidate nearest to a whole second, from which there is one distance."""
-    chosen = closest.memento
-    is_before = chosen.stamp[:14] <= digits
+    chosen, around = closest.memento, closest.neighbours
+    own = chosen.stamp
+    is_before = own[:14] <= digits
     # A capture further off on the same side cannot be nearer than the one that was chosen.
-    rivals = [m for m in closest.neighbours.values() if (m.stamp > chosen.stamp) is is_before]
-    if not rivals:
+    names = [name for name, stamp in stamps_of(around).items() if (stamp > own) is is_before]
+    if not names:
         return chosen
-    second = second_of(digits)
-    return min((chosen, *rivals), key=lambda memento: abs(second_of(memento.stamp) - second))
+    second, rivals = second_of(digits), [around[name] for name in names]
+
+    def rank(memento: Memento) -> tuple[timedelta, str]:
+        return abs(second_of(memento.stamp) - second), memento.stamp[:14]
+
+    return min((chosen, *rivals), key=rank)
 
 
 def at_candidate(closest: Closest, memento: Memento) -> Closest:

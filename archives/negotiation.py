@@ -30,6 +30,7 @@ from archives.model import (
     Negotiation,
     Relation,
     Selection,
+    stamps_of,
 )
 from archives.moment import Moment, second_of
 from archives.nearest import nearest, neighbours_of, true_neighbours
@@ -89,20 +90,18 @@ class ObservedSelection:
         self.value: Selection = entry.selection
         """How the archive selects, as far as known."""
 
-    def observe(
-        self, chosen: Memento, linked: Iterable[Memento], requested: str | None
-    ) -> None:
-        """Learn from the answer *chosen*, for which the archive links the others."""
+    def observe(self, chosen: str, linked: Iterable[str], requested: str | None) -> None:
+        """Learn from the stamp of an answer, for which the archive links the others."""
         if requested is None or self._looks_ahead:
             return
-        if chosen.stamp[:14] > requested:
+        if chosen[:14] > requested:
             # Also a TimeGate that looks back returns its first capture for an earlier time.
-            self._looks_ahead = any(other.stamp < chosen.stamp for other in linked)
+            self._looks_ahead = any(other < chosen for other in linked)
             if self._looks_ahead:
                 self.value = self._stated
             return
         for other in linked:
-            if other.stamp[:14] > requested and _is_nearer(other, chosen, requested):
+            if other[:14] > requested and _is_nearer(other, chosen, requested):
                 self._looked_back += 1
                 if self._looked_back >= self._ENOUGH:
                     self.value = "nearest-before"
@@ -224,8 +223,9 @@ class Negotiator:
             return None
         if downgrades(reply.url, location):
             return None
-        self._selection.observe(found.memento, found.neighbours.values(), question.requested)
-        return Closest(found.memento, question.via, (), found.neighbours)
+        memento, around = found.memento, found.neighbours
+        self._selection.observe(memento.stamp, around.stamps.values(), question.requested)
+        return Closest(memento, question.via, (), around)
 
     def _is_suspect(self, statement: Statement, *, redirected: bool) -> bool:
         if _is_answer(statement):
@@ -374,7 +374,8 @@ class Negotiator:
             for relation, memento in true_neighbours(chosen, linked).items()
             if not downgrades(statement.url, memento.uri)
         }
-        self._selection.observe(chosen, neighbours.values(), question.requested)
+        stamps = stamps_of(neighbours).values()
+        self._selection.observe(chosen.stamp, stamps, question.requested)
         doubts += statement.contradictions + _wrong_page(chosen)
         return Closest(chosen, question.via, doubts, neighbours)
 
@@ -451,10 +452,10 @@ def _names_capture(url: str, original: str) -> bool:
     return _DAY.search(url if page < 0 else url[:page]) is not None
 
 
-def _is_nearer(other: Memento, chosen: Memento, requested: str) -> bool:
-    """Whether *other*, after the *requested* stamp, is nearer to it than *chosen*."""
+def _is_nearer(other: str, chosen: str, requested: str) -> bool:
+    """Whether the stamp *other*, after the *requested* one, is nearer to it than *chosen*."""
     instant = second_of(requested)
-    return second_of(other.stamp) - instant < instant - second_of(chosen.stamp)
+    return second_of(other) - instant < instant - second_of(chosen)
 
 
 def _wrong_page(chosen: Memento) -> tuple[str, ...]:

@@ -51,15 +51,12 @@ _NAMED_VALUE: Final = compiled(
 # A link as most software writes it: every value in double quotes and without escapes, no
 # characters outside ASCII, "; " between parameters and ", " between links.
 _PLAIN_LINK: Final = compiled(r"<([!#-;=?-~]++)>((?:; [a-z]++=\"[ !#-\[\]-~]*+\")++)(?:, |\Z)")
-# With rel alone, or with rel and one more parameter: nearly all links of TimeGates. What is in
+# With rel and datetime, or with rel and perhaps type: nearly all links of TimeGates. What is in
 # brackets and quotes is not looked at, which halves the time.
-_USUAL_LINK: Final = compiled(
-    r"<([^>]++)>; rel=\"([^\"]*+)\"(?:; (datetime|type)=\"([^\"]*+)\")?+(?:, |\Z)"
+_DATED_LINK: Final = compiled(r"<([^>]++)>; rel=\"([^\"]*+)\"; datetime=\"([^\"]*+)\"(?:, |\Z)")
+_UNDATED_LINK: Final = compiled(
+    r"<([^>]++)>; rel=\"([^\"]*+)\"((?:; type=\"[^\"]*+\")?+(?:, |\Z))"
 )
-_SEPARATOR: Final = ", "
-_SHORT_FRAME: Final = len('<>; rel=""') + len(_SEPARATOR)
-_USUAL_FRAME: Final = _SHORT_FRAME + len('; =""')
-"""Characters of such a link beside its target, its parameters and the name of the second."""
 _PLAIN_PARAMETER: Final = compiled(r"; ([a-z]++)=\"([^\"]*+)\"")
 _ESCAPE: Final = compiled(r"\\(.?)")
 _SCHEME: Final = compiled(r"[A-Za-z][A-Za-z0-9+.-]*+:")
@@ -175,21 +172,37 @@ def parse_header(value: str) -> list[Link]:
     return _plain_links(value) or _all_links(value)
 
 
-def usual_links(value: str) -> list[tuple[str, str, str, str]]:
-    """Return the links of *value* as they are written, if all of them match `_USUAL_LINK`.
+class SplitLinks(NamedTuple):
+    """The value of ``Link``, split at its dated links."""
 
-    Otherwise nothing. Each is its target, its ``rel``, and the name and the value of its other
-    parameter, which are empty if it has none. They may contain anything but the character that
-    ends them: use only what equals a text that is known.
+    between: list[str]
+    """What lies before, between and after the dated links."""
+    targets: list[str]
+    rels: list[str]
+    dates: list[str]
+
+
+def split_at_dates(value: str) -> SplitLinks | None:
+    """Split *value* at links that have only a ``rel`` and a ``datetime``, as they are written.
+
+    None for a value that is too long. Each text may contain anything but the character that
+    ends it: use only what equals a text that is known.
     """
     if len(value) >= LONGEST_ITEM:
-        return []
-    found: list[tuple[str, str, str, str]] = _USUAL_LINK.findall(value)
-    size = sum(map(len, chain.from_iterable(found))) - len(_SEPARATOR)
-    for _, _, name, _ in found:
-        size += _USUAL_FRAME if name else _SHORT_FRAME
+        return None
+    parts = _DATED_LINK.split(value)
+    return SplitLinks(parts[::4], parts[1::4], parts[2::4], parts[3::4])
+
+
+def undated_links(value: str) -> list[tuple[str, str]] | None:
+    """Return target and ``rel`` of the links of *value*; None if one has more than a ``type``.
+
+    They are read as in `split_at_dates`. *value* may end with the comma before another link.
+    """
+    found: list[tuple[str, str, str]] = _UNDATED_LINK.findall(value)
+    size = sum(map(len, chain.from_iterable(found))) + len('<>; rel=""') * len(found)
     # Nothing lies before, between or after the links.
-    return found if size == len(value) else []
+    return [(target, rel) for target, rel, _ in found] if size == len(value) else None
 
 
 def _plain_links(value: str) -> list[Link]:

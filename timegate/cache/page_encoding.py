@@ -12,7 +12,15 @@ from typing import Final
 
 import msgspec
 
-from archives.model import Closest, Evidence, Hop, Memento, Negotiation, Relation
+from archives.model import (
+    Closest,
+    Evidence,
+    Hop,
+    Memento,
+    Negotiation,
+    Relation,
+    UniformNeighbours,
+)
 from timegate.cache.encoding import CorruptEntry, check_memento
 from timegate.cache.page_record import (
     MOST_ANSWERS,
@@ -217,6 +225,8 @@ def _neighbours(
     memento: Memento, around: Mapping[Relation, Memento]
 ) -> dict[Relation, str | tuple[object, ...]]:
     """Return the neighbours: only the stamp where the rest follows from *memento*."""
+    if isinstance(around, UniformNeighbours):
+        return {**around.stamps}
     before, _, behind = memento.uri.partition(memento.stamp)
     page = memento[2:4]
     packed: dict[Relation, str | tuple[object, ...]] = {}

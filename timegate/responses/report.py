@@ -7,7 +7,7 @@ from typing import Final
 from archives.diagnostics import Malformed
 from archives.errors import ArchiveError
 from archives.formats.httpdate import http_date
-from archives.model import Closest, Memento, Relation, is_beside
+from archives.model import Closest, Memento, Relation, is_beside, stamps_of
 from archives.moment import Moment, second_of
 from archives.registry import Registry
 from archives.uri import WEB
@@ -305,20 +305,18 @@ def _mementos(
     chosen = resolution.memento
     if chosen is None:
         return ()
-    stated, known = _stated(resolution), known_mementos(resolution)
+    around = neighbours(resolution, chosen)
     if address is not None:
         chosen = chosen._replace(uri=address(chosen))
-        known = [each._replace(uri=address(each)) for each in known]
-    return _memento_links(chosen, stated, known)
+        around = {name: each._replace(uri=address(each)) for name, each in around.items()}
+    return _memento_links(chosen, around)
 
 
-def _memento_links(
-    chosen: Memento, stated: tuple[Relation, ...], known: Sequence[Memento]
-) -> tuple[str, ...]:
+def _memento_links(chosen: Memento, around: Mapping[Relation, Memento]) -> tuple[str, ...]:
     """Return links to the chosen memento, then to its neighbours; one for each target (M-8)."""
     rels: dict[str, list[str]] = {chosen.uri: []}
     dates = {chosen.uri: chosen.stamp}
-    for relation, memento in _nearest(chosen, stated, known).items():
+    for relation, memento in around.items():
         if dates.setdefault(memento.uri, memento.stamp) == memento.stamp:
             rels.setdefault(memento.uri, []).append(relation)
     return tuple(
@@ -335,27 +333,41 @@ def neighbours(resolution: Resolution, chosen: Memento) -> Mapping[Relation, Mem
     A neighbour that the archive does not state is left out, because there may be one that is
     unknown. If archives were skipped, all are left out.
     """
-    return _nearest(chosen, _stated(resolution), known_mementos(resolution))
-
-
-def _nearest(
-    chosen: Memento, stated: Iterable[Relation], known: Sequence[Memento]
-) -> dict[Relation, Memento]:
+    stated = _stated(resolution)
+    named = _named(resolution) if stated else []
     best: dict[Relation, Memento] = {}
     for relation in stated:
-        found = _NEAREST[relation](known, chosen.stamp)
+        found = _NEAREST[relation](named, chosen.stamp)
         if found is not None:
-            best[relation] = found
+            best[relation] = _memento_of(found)
     return best
+
+
+_Named = tuple[str, Closest, Relation | None]
+"""A stamp that the answer of an archive names, the answer, and the relation to the memento that
+the archive chose; None for that one."""
+
+
+def _named(resolution: Resolution) -> list[_Named]:
+    """Return all stamps that the answers of the archives name, the best answer first."""
+    named: list[_Named] = []
+    for attempt in (resolution.best, *resolution.alternatives):
+        if attempt is not None and isinstance(attempt.outcome, Closest):
+            answer = attempt.outcome
+            named.append((answer.memento.stamp, answer, None))
+            for relation, stamp in stamps_of(answer.neighbours).items():
+                named.append((stamp, answer, relation))
+    return named
+
+
+def _memento_of(named: _Named) -> Memento:
+    _, answer, relation = named
+    return answer.memento if relation is None else answer.neighbours[relation]
 
 
 def known_mementos(resolution: Resolution) -> list[Memento]:
     """Return every memento that the answers of the archives name."""
-    known: list[Memento] = []
-    for attempt in (resolution.best, *resolution.alternatives):
-        if attempt is not None and isinstance(attempt.outcome, Closest):
-            known += (attempt.outcome.memento, *attempt.outcome.neighbours.values())
-    return known
+    return [_memento_of(each) for each in _named(resolution)]
 
 
 def _stated(resolution: Resolution) -> tuple[Relation, ...]:
@@ -363,26 +375,27 @@ def _stated(resolution: Resolution) -> tuple[Relation, ...]:
     if best is None or not isinstance(best.outcome, Closest) or resolution.skipped:
         return ()
     chosen, around = best.outcome.memento, best.outcome.neighbours
-    return tuple(name for name in around if is_beside(name, around[name], chosen))
+    stamps = stamps_of(around)
+    return tuple(name for name in stamps if is_beside(name, stamps[name], chosen.stamp))
 
 
-def _first(known: Sequence[Memento], _: str) -> Memento | None:
+def _first(known: Sequence[_Named], _: str) -> _Named | None:
     return min(known, key=itemgetter(0), default=None)
 
 
-def _last(known: Sequence[Memento], _: str) -> Memento | None:
+def _last(known: Sequence[_Named], _: str) -> _Named | None:
     return max(known, key=itemgetter(0), default=None)
 
 
-def _prev(known: Sequence[Memento], stamp: str) -> Memento | None:
-    return _last([memento for memento in known if memento.stamp < stamp], stamp)
+def _prev(known: Sequence[_Named], stamp: str) -> _Named | None:
+    return _last([each for each in known if each[0] < stamp], stamp)
 
 
-def _next(known: Sequence[Memento], stamp: str) -> Memento | None:
-    return _first([memento for memento in known if memento.stamp > stamp], stamp)
+def _next(known: Sequence[_Named], stamp: str) -> _Named | None:
+    return _first([each for each in known if each[0] > stamp], stamp)
 
 
-_NEAREST: Final[Mapping[Relation, Callable[[Sequence[Memento], str], Memento | None]]] = {
+_NEAREST: Final[Mapping[Relation, Callable[[Sequence[_Named], str], _Named | None]]] = {
     "first": _first,
     "prev": _prev,
     "next": _next,
