@@ -45,6 +45,7 @@ from timegate.cache.page_record import (
     ListKind,
     PageRecord,
     WantedTime,
+    asked_of,
 )
 from timegate.cache.store import Clock, Immediate, Store, Stored
 from timegate.resolution.context import TimeBudget
@@ -232,8 +233,9 @@ class AnswerCache:
     ) -> None:
         """Cache what *archive* answered just now. None is a clear no, never an error."""
         del budget
-        answer = KnownAnswer(self._clock(), WantedTime.of(at).asked, outcome)
-        self._learn(archive, original, ArchiveRecord((answer,)))
+        if archive not in self._changing:
+            answer = KnownAnswer(self._clock(), asked_of(at), outcome)
+            self.pages.learn_answer(self._page_key(original), self._field(archive), answer)
 
     async def remember_timemap(
         self,

@@ -8,7 +8,7 @@ dropped, counted, and logged once a minute.
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Final
 
@@ -17,11 +17,18 @@ from cachetools import LRUCache
 from timegate.cache.encoding import CorruptEntry
 from timegate.cache.page_encoding import (
     PackedPage,
+    encode_answer,
     encode_record,
     merge_values,
     sealed_page,
 )
-from timegate.cache.page_record import ArchiveRecord, PageRecord, merged, merged_pages
+from timegate.cache.page_record import (
+    ArchiveRecord,
+    KnownAnswer,
+    PageRecord,
+    merged,
+    merged_pages,
+)
 from timegate.cache.store import LONGEST, Immediate, Store
 from timegate.event_loop import end
 from timegate.resolution.context import TimeBudget
@@ -54,18 +61,36 @@ NOTHING_KNOWN: Final[PageRecord] = {}
 class _Unwritten:
     """What was learned about a page and is not in the store yet, also encoded, by field."""
 
-    __slots__ = ("parts", "records")
+    __slots__ = ("_answers", "_records", "parts")
 
     def __init__(self) -> None:
-        self.records: dict[str, ArchiveRecord] = {}
+        self._records: dict[str, ArchiveRecord] = {}
+        self._answers: dict[str, KnownAnswer] = {}
+        """Answers of which no record was made: nearly all are written and never read here."""
         self.parts: dict[str, bytes] = {}
+
+    @property
+    def records(self) -> Mapping[str, ArchiveRecord]:
+        """What was learned, by field."""
+        for field, answer in self._answers.items():
+            self._records[field] = ArchiveRecord((answer,))
+        self._answers.clear()
+        return self._records
 
     def add(self, field: str, record: ArchiveRecord) -> None:
         """Add *record*. Raises UnicodeEncodeError for text that is none."""
         known = self.records.get(field)
         record = record if known is None else merged(known, record)
         self.parts[field] = encode_record(record)
-        self.records[field] = record
+        self._records[field] = record
+
+    def add_answer(self, field: str, answer: KnownAnswer) -> None:
+        """Add the record of one answer. Raises UnicodeEncodeError for text that is none."""
+        if field in self.parts:
+            self.add(field, ArchiveRecord((answer,)))
+        else:
+            self.parts[field] = encode_answer(answer)
+            self._answers[field] = answer
 
 
 class PageCache:
@@ -116,13 +141,26 @@ class PageCache:
 
         Raises UnicodeEncodeError if it contains text that is not encodable.
         """
-        page = self._pending.get(key)
-        if page is None:
-            if len(self._pending) >= MOST_PENDING:
-                self._drop(1)
-                return
-            page = _Unwritten()
-        page.add(field, record)
+        page = self._pending.get(key) or self._new()
+        if page is not None:
+            page.add(field, record)
+            self._pend(key, page)
+
+    def learn_answer(self, key: str, field: str, answer: KnownAnswer) -> None:
+        """Do as `learn` with a record of one answer."""
+        page = self._pending.get(key) or self._new()
+        if page is not None:
+            page.add_answer(field, answer)
+            self._pend(key, page)
+
+    def _new(self) -> _Unwritten | None:
+        """Return a page of which nothing waits to be written; None if too many pages wait."""
+        if len(self._pending) < MOST_PENDING:
+            return _Unwritten()
+        self._drop(1)
+        return None
+
+    def _pend(self, key: str, page: _Unwritten) -> None:
         self._pending[key] = page
         if self._writer is None:
             self._writer = asyncio.get_running_loop().create_task(self._write())
@@ -194,12 +232,17 @@ class PageCache:
                 await asyncio.sleep(DELAY)
             keys = list(self._pending)[:_AT_ONCE]
             self._under_way = {key: self._pending.pop(key) for key in keys}
-            kept = await asyncio.gather(
-                *(
-                    self._store.merge(key, sealed_page(key, page.parts), merge_values, LONGEST)
-                    for key, page in self._under_way.items()
+            values = {
+                key: sealed_page(key, page.parts) for key, page in self._under_way.items()
+            }
+            if self._immediate is not None:
+                merge = self._immediate.merge_now
+                kept = [merge(*each, merge_values, LONGEST) for each in values.items()]
+            else:
+                merging = self._store.merge
+                kept = await asyncio.gather(
+                    *(merging(*each, merge_values, LONGEST) for each in values.items())
                 )
-            )
             self._under_way = {}
             self._drop(kept.count(False))
 

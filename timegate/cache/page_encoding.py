@@ -139,14 +139,15 @@ def encode_page(key: str, page: PageRecord) -> bytes:
 def merge_values(key: str, stored: bytes | None, learned: bytes) -> bytes:
     """Return the merged value of two encoded pages. Raises CorruptEntry for *learned* alone.
 
-    A stored value that is damaged is replaced. Parts that are in one of them are not decoded.
+    A stored value that is damaged is replaced. Parts that are in one of them are not decoded,
+    and nothing where nothing is stored.
     """
+    if stored is None:
+        return learned
     page = PackedPage(key, learned)
     try:
-        known = None if stored is None else PackedPage(key, stored)
+        known = PackedPage(key, stored)
     except CorruptEntry:
-        known = None
-    if known is None:
         return learned
     parts = dict(known.parts)
     for field, part in page.parts.items():
@@ -210,12 +211,19 @@ def encode_record(record: ArchiveRecord) -> bytes:
     )
 
 
+def encode_answer(answer: KnownAnswer) -> bytes:
+    """Encode the record of an archive of which nothing is known but *answer*."""
+    return _encode(([(answer.given_at, answer.asked, _packed(answer.outcome))], {}, {}))
+
+
 def _packed(closest: Closest | None) -> tuple[object, ...] | None:
     if closest is None:
         return None
-    memento = closest.memento
-    around = _neighbours(memento, closest.neighbours)
-    head = (_bare(memento), closest.via, closest.doubts, around)
+    memento, around = closest.memento, closest.neighbours
+    packed = (
+        around.stamps if isinstance(around, UniformNeighbours) else _neighbours(memento, around)
+    )
+    head = (_bare(memento), closest.via, closest.doubts, packed)
     if closest.evidence == "promised" and not closest.hops:
         return head
     return *head, closest.evidence, closest.hops
@@ -225,8 +233,6 @@ def _neighbours(
     memento: Memento, around: Mapping[Relation, Memento]
 ) -> dict[Relation, str | tuple[object, ...]]:
     """Return the neighbours: only the stamp where the rest follows from *memento*."""
-    if isinstance(around, UniformNeighbours):
-        return {**around.stamps}
     before, _, behind = memento.uri.partition(memento.stamp)
     page = memento[2:4]
     packed: dict[Relation, str | tuple[object, ...]] = {}

@@ -65,12 +65,17 @@ class WantedTime(NamedTuple):
     @classmethod
     def of(cls, at: Moment | None) -> "WantedTime":
         """Return the time *at*; None for the newest memento."""
+        asked = asked_of(at)
         if at is None:
-            return cls(None, LATEST, "")
-        digits = at.digits
-        if len(digits) == 14 and digits[12:14] != "60":
-            return cls(at, digits, digits)
-        return cls(at, digits[:14], Moment.of(at.negotiated).digits)
+            return cls(None, asked, "")
+        if asked == at.digits and len(asked) == _SECOND and asked[12:] != "60":
+            return cls(at, asked, asked)
+        return cls(at, asked, Moment.of(at.negotiated).digits)
+
+
+def asked_of(at: Moment | None) -> str:
+    """Return `WantedTime.asked` of the time *at*."""
+    return LATEST if at is None else at.digits[:_SECOND]
 
 
 class KnownAnswer:

@@ -130,6 +130,8 @@ class Immediate(Protocol):
         self, key: str, value: bytes, lifetime: float, stale_for: float, *, age: float = 0.0
     ) -> None: ...
 
+    def merge_now(self, key: str, value: bytes, merge: Merge, lifetime: float) -> bool: ...
+
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -296,6 +298,10 @@ class MemoryStore:
         self._make_room()
 
     async def merge(self, key: str, value: bytes, merge: Merge, lifetime: float) -> bool:
+        return self.merge_now(key, value, merge, lifetime)
+
+    def merge_now(self, key: str, value: bytes, merge: Merge, lifetime: float) -> bool:
+        """Merge *value* into the entry of *key*; return False if it is not stored."""
         # Not `get_now`, which would end the probation of a page that was asked for once.
         entry = self._protected.get(key) or self._probation.get(key)
         stored = None if entry is None else entry.seen(self._clock())

@@ -365,19 +365,20 @@ class AttemptObserver:
 
     def __call__(self, attempt: Attempt) -> None:
         """Observe *attempt*."""
+        archive = attempt.archive
         self._metrics.asked(attempt)
         for learn in self._learners:
             learn(attempt)
         for watcher in self.watchers:
             watcher(attempt)
-        if self.public_watchers and attempt.archive not in self._restricted:
+        if self.public_watchers and archive not in self._restricted:
             for watcher in self.public_watchers:
                 watcher(attempt)
-        self._log_change(attempt.archive, self._state_of(attempt.archive))
-
-    def _log_change(self, archive: str, state: str) -> None:
-        before = self._states.get(archive, "closed")
+        state, before = self._state_of(archive), self._states.get(archive, "closed")
         if state != before:
-            self._states[archive] = state
-            level = logging.INFO if state == "closed" else logging.WARNING
-            event("archive", level, id=archive, state=state, before=before)
+            self._log_change(archive, state, before)
+
+    def _log_change(self, archive: str, state: str, before: str) -> None:
+        self._states[archive] = state
+        level = logging.INFO if state == "closed" else logging.WARNING
+        event("archive", level, id=archive, state=state, before=before)

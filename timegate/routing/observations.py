@@ -6,7 +6,7 @@ longest are dropped first. Times are wall-clock times, because a record outlives
 """
 
 from bisect import bisect_left
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -37,6 +37,10 @@ BUCKETS: Final = 64
 _MOST_WEIGHT: Final = 256.0
 """Answers after which the weight of all earlier ones is halved."""
 _LONGEST_HOST: Final = 255
+_MOST_NOTED: Final = 256
+_Note = tuple[str, str, Outcome, float, float]
+"""Archive, host, outcome, seconds, and when it was noted."""
+_AT: Final = 4
 MOST_RECENT: Final = 40
 """Answers of an archive that are remembered one by one, for the chart on its page."""
 
@@ -155,10 +159,27 @@ class Observations:
         self._records: OrderedDict[str, _ArchiveRecord] = OrderedDict()
         self._tallies: OrderedDict[tuple[str, str], _Tally] = OrderedDict()
         self._is_crowded = False
+        self._noted: list[_Note] = []
+        """What is not in the records yet: it is read far less often than noted."""
 
     def note(self, archive: str, host: str, outcome: Outcome, seconds: float) -> None:
         """Note the outcome of a question to *archive* about a page of *host*."""
-        now, record = self._clock(), self._records.get(archive)
+        noted, now = self._noted, self._clock()
+        noted.append((archive, host, outcome, seconds, now))
+        if len(noted) >= _MOST_NOTED or now - noted[0][_AT] >= _NEGLIGIBLE:
+            self._learn()
+
+    def _learn(self) -> None:
+        """Take what was noted into the records; counts for one archive and host together."""
+        noted, self._noted = self._noted, []
+        for archive, _, outcome, seconds, at in noted:
+            self._time(archive, outcome, seconds, at)
+        for (archive, host, outcome), number in Counter([note[:3] for note in noted]).items():
+            if outcome != "failed":
+                self._count(archive, host, noted[-1][_AT], number, hit=outcome == "found")
+
+    def _time(self, archive: str, outcome: Outcome, seconds: float, now: float) -> None:
+        record = self._records.get(archive)
         if record is None:
             record = self._records[archive] = _ArchiveRecord()
             self._forget()
@@ -171,9 +192,8 @@ class Observations:
         else:
             record.last_success = now
             record.add(seconds)
-            self._count(archive, host, now, hit=outcome == "found")
 
-    def _count(self, archive: str, host: str, now: float, *, hit: bool) -> None:
+    def _count(self, archive: str, host: str, now: float, number: int, *, hit: bool) -> None:
         tallies = self._tallies
         for scope in _scopes(host):
             key = (archive, scope)
@@ -184,34 +204,39 @@ class Observations:
             elif now - tally.at >= _NEGLIGIBLE:
                 tally.fade(now)
             if hit:
-                tally.hits += 1
+                tally.hits += number
             else:
-                tally.misses += 1
+                tally.misses += number
             if self._is_crowded:
                 tallies.move_to_end(key)
 
+    def _record(self, archive: str) -> _ArchiveRecord | None:
+        self._learn()
+        return self._records.get(archive)
+
     def latency(self, archive: str) -> Latency:
         """Return median and 95th percentile; `UNOBSERVED` for an archive never queried."""
-        record = self._records.get(archive)
+        record = self._record(archive)
         return UNOBSERVED if record is None else record.latency
 
     def recent(self, archive: str) -> tuple[RecentRequest, ...]:
         """Return the last requests to *archive* since the start, oldest first."""
-        record = self._records.get(archive)
+        record = self._record(archive)
         return () if record is None else tuple(RecentRequest(*each) for each in record.recent)
 
     def last_success(self, archive: str) -> float | None:
         """Return the time of the last answer, in seconds since 1970; None if never."""
-        record = self._records.get(archive)
+        record = self._record(archive)
         return None if record is None else record.last_success
 
     def last_failure(self, archive: str) -> float | None:
         """Return the time of the last failure, in seconds since 1970; None if never."""
-        record = self._records.get(archive)
+        record = self._record(archive)
         return None if record is None else record.last_failure
 
     def experience(self, archive: str, host: str) -> Experience:
         """Return the earlier answers of *archive* about pages like those of *host*."""
+        self._learn()
         now = self._clock()
         tallies = (self._tallies.get((archive, scope)) for scope in _scopes(host))
         return Experience(
@@ -220,6 +245,7 @@ class Observations:
 
     def export(self) -> dict[str, object]:
         """Return all observations in types that JSON has."""
+        self._learn()
         records = {
             name: _SavedRecord(record.buckets, record.last_success, record.last_failure)
             for name, record in self._records.items()
@@ -234,6 +260,7 @@ class Observations:
             saved = msgspec.convert(exported, _Saved)
         except msgspec.ValidationError as error:
             raise ValueError(f"not observations of archives: {error}") from error
+        self._noted.clear()
         self._records = OrderedDict(
             (name, _restored(saved_record)) for name, saved_record in saved.archives.items()
         )
