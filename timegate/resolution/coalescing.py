@@ -358,7 +358,7 @@ class Coalescer:
             if self._locks is not None:
                 self._locks.done(asked.question)
 
-    async def _attempt(
+    async def _attempt(  # noqa: C901 -- one branch for each way to end
         self,
         asked: _Asked,
         context: RequestContext,
@@ -379,16 +379,15 @@ class Coalescer:
                 if cached is not None:
                     took = clock() - began
                     return Attempt(archive, cached.outcome, took, original, variant, cached.age)
-            with self._containment.around(archive, original):
-                outcome = await self._outcome(question, context, direct)
-                # Text from an archive cannot always be encoded: a header may not be UTF-8.
-                if direction == "closest":
-                    await self._memory.remember(
-                        archive, original, at, outcome, context.redis_time
-                    )
+            outcome = await self._outcome(question, context, direct)
+            # Text from an archive cannot always be encoded: a header may not be UTF-8.
+            if direction == "closest":
+                await self._memory.remember(archive, original, at, outcome, context.redis_time)
             self._containment.worked(archive)
         except ArchiveError as error:
             outcome = error
+        except Exception as error:  # noqa: BLE001 -- the boundary around each question
+            outcome = self._containment.failure(archive, original, error)
         except asyncio.CancelledError:
             if not asked.is_overdue:
                 raise
@@ -454,10 +453,13 @@ class Coalescer:
         if not held:
             self._held.pop(key, None)
             return
-        self._held[key] = None
-        self._held.move_to_end(key)
-        if len(self._held) > _MOST_HELD:
-            self._held.popitem(last=False)
+        held_pages = self._held
+        if key in held_pages:
+            held_pages.move_to_end(key)
+            return
+        held_pages[key] = None
+        if len(held_pages) > _MOST_HELD:
+            held_pages.popitem(last=False)
 
 
 async def _nearest_in_list(
