@@ -77,10 +77,15 @@ class Commands(click.Group):
         listed = COMMANDS.get(cmd_name)
         if listed is None:
             return None
-        # Modules are not garbage: collecting while they are imported takes a tenth of the time.
-        gc.set_threshold(_COLLECTED_AFTER)
         module, _, name = listed.place.partition(":")
-        command = getattr(import_module(f"timegate.cli.{module}"), name)
+        # Modules are not garbage: collecting while they are imported takes a tenth of the time.
+        gc.disable()
+        try:
+            command = getattr(import_module(f"timegate.cli.{module}"), name)
+        finally:
+            gc.freeze()
+            gc.set_threshold(_COLLECTED_AFTER)
+            gc.enable()
         if not isinstance(command, click.Command):
             return None
         return _with_line_breaks(command)

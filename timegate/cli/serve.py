@@ -1,6 +1,7 @@
 """``timegate serve``: runs the HTTP server in one or several processes."""
 
 import asyncio
+import gc
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -94,6 +95,8 @@ def _with_options(
 async def _serve(
     config: Config, rate_limits: Path | None, reread: Callable[[], Config]
 ) -> None:
+    # Nothing is garbage until the handler is built; `run_server` collects again from then on.
+    gc.disable()
     from timegate.app import serve  # noqa: PLC0415 -- the web server is slow to import
     from timegate.observability.tracing import TracingNotInstalled  # noqa: PLC0415
 
@@ -103,6 +106,8 @@ async def _serve(
         raise click.UsageError(str(error)) from error
     except OSError as error:
         raise click.ClickException(str(error)) from error
+    finally:
+        gc.enable()
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
