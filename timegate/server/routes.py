@@ -1,23 +1,19 @@
 """Routes: the handler of each address, and the dependencies of the handlers."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from functools import cache
+from typing import TYPE_CHECKING, Final, Literal
 
 from archives.warc_index.collection import Collection
 from timegate.collections.extents import HeldExtents
 from timegate.core import Core
 from timegate.endpoints import PDIS, STORE
 from timegate.endpoints.cdx import CdxCaptures, PywbCdx, WaybackCdx
-from timegate.endpoints.changes import PREFIX as CHANGES
-from timegate.endpoints.changes import AnnouncedWriter, ChangesEndpoint, ChangesTiming
-from timegate.endpoints.cite import CiteEndpoint
 from timegate.endpoints.collection_extents import CollectionPages
 from timegate.endpoints.collections import Collections, VisibleCollections
-from timegate.endpoints.diff import DiffEndpoint
 from timegate.endpoints.memento import ApiEndpoint, ListEndpoint, MementoEndpoint
-from timegate.endpoints.openapi import OpenApi, description
 from timegate.endpoints.operations import (
     CacheState,
     Condition,
@@ -26,29 +22,19 @@ from timegate.endpoints.operations import (
     robots,
     without_files,
 )
-from timegate.endpoints.parts import PartsEndpoint
 from timegate.endpoints.pwid_resolver import PwidResolver
 from timegate.endpoints.raw_proxy import RawProxyEndpoint
-from timegate.endpoints.replay import (
-    ReplayEndpoint,
-    ReplaySettings,
-    no_collections,
-    not_reconstructed,
-)
 from timegate.endpoints.resolve import BatchResolve, Resolve
 from timegate.endpoints.thttp import ThttpEndpoint
 from timegate.endpoints.timegate import TimeGateEndpoint, forwarded
 from timegate.endpoints.timemap import TimeMapEndpoint
 from timegate.endpoints.wayback import Availabilities, Availability, WaybackEndpoint
 from timegate.extract.archived_files import ArchivedFiles
-from timegate.extract.titles import ArchivedTitles
 from timegate.following.follower import Follower
 from timegate.observability.logs import AccessLog
 from timegate.pages.answer_pages import AnswerPages, HtmlProblems
 from timegate.pages.archives import CHECKS_PATH as CHECKS
 from timegate.pages.archives import ArchivePages
-from timegate.pages.captures import CapturesPage, CaptureTables
-from timegate.pages.documentation import Documentation
 from timegate.pages.home import Home, RunningSearches, SearchEvents
 from timegate.pages.json_pages import JsonPage
 from timegate.pages.kept_answers import KeptAnswers
@@ -57,7 +43,14 @@ from timegate.pages.timeline import Timeline
 from timegate.redis import is_shared
 from timegate.resolution.exhaustive import ExhaustiveResolver
 from timegate.responses.answers import Answers
-from timegate.responses.model import Handler, PostHandler, WriteHandler
+from timegate.responses.model import (
+    ClientRequest,
+    Handler,
+    PostHandler,
+    Response,
+    StreamingResponse,
+    WriteHandler,
+)
 from timegate.responses.referral import is_demo
 from timegate.responses.timemap import TimeMapResponses
 from timegate.server.client_quota import ClientLimits
@@ -69,8 +62,20 @@ if TYPE_CHECKING:
     from timegate.endpoints.store import KeepCapture, StoreEndpoint
     from timegate.pages.checks import ArchiveChecks
 
-# What few servers have is imported where it is configured: stores, series, and checks.
+# What few servers have is imported where it is configured: stores, series, and checks. What few
+# clients ask first is imported for its first request, or soon after the start (`running`).
+CHANGES: Final = "/changes/"
 SERIES: Final = "/series/"
+
+
+def deferred(make: Callable[[], Handler]) -> Handler:
+    """Return a handler that *make* makes for the first request."""
+    made = cache(make)
+
+    async def handle(request: ClientRequest) -> Response | StreamingResponse:
+        return await made()(request)
+
+    return handle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,15 +136,12 @@ class _Handlers:
             pages_url=needs.core.base_url,
         )
         self.collections = VisibleCollections(served, needs.core.blocklist)
-        self.changes = self.changes_of(needs.follower)
         self.store = self.stores()
         self.captures = CdxCaptures(
             needs.core.lists, self.plan, registry, needs.core.deadlines, needs.core.ranges
         )
         self.series = self.series_endpoint()
-        self.documentation = Documentation(
-            self.pages, lambda: description(needs.core.base_url, self.unserved())
-        )
+        self.documented = deferred(self.documentation)
 
     def exact(self, home: Home) -> dict[str, Handler]:
         """Return the handlers of exact paths."""
@@ -149,15 +151,15 @@ class _Handlers:
             "/about": JsonPage(operations.about, self.pages, "about"),
             "/archives": self.archive_pages.all,
             "/cdx": PywbCdx(self.captures),
-            "/cite": self.cite(),
+            "/cite": deferred(self.cite),
             "/collections": JsonPage(self.collections.overview, self.pages, "collections"),
-            "/docs": self.documentation,
+            "/docs": self.documented,
             "/events": home.events,
             "/favicon.ico": icon,
             "/healthz": operations.health,
             "/metrics": operations.metrics,
             "/monitor": Monitor(subscriptions=needs.core.observer.watchers),
-            "/openapi.json": OpenApi(needs.core.base_url, self.unserved()),
+            "/openapi.json": deferred(self.openapi),
             "/pwid": self.pwids,
             "/readyz": operations.readiness,
             "/resolve": self.pwids,
@@ -165,14 +167,34 @@ class _Handlers:
             "/wayback/available": Availability(self.answers, self.registry),
         }
 
-    def cite(self) -> CiteEndpoint:
+    def documentation(self) -> Handler:
+        """Return the handler of the documentation."""
+        from timegate.endpoints.openapi import description  # noqa: PLC0415
+        from timegate.pages.documentation import Documentation  # noqa: PLC0415
+
+        base_url = self.needs.core.base_url
+        return Documentation(self.pages, lambda: description(base_url, self.unserved()))
+
+    def openapi(self) -> Handler:
+        """Return the handler of the description of all addresses."""
+        from timegate.endpoints.openapi import OpenApi  # noqa: PLC0415
+
+        return OpenApi(self.needs.core.base_url, self.unserved())
+
+    def cite(self) -> Handler:
         """Return the handler of citations."""
+        from timegate.endpoints.cite import CiteEndpoint  # noqa: PLC0415
+        from timegate.extract.titles import ArchivedTitles  # noqa: PLC0415
+
         core = self.needs.core
         titles = ArchivedTitles(core.fetchers, self.registry, core.containment)
         return CiteEndpoint(self.answers, self.resolve, self.registry, titles.of, self.pages)
 
-    def prefixes(self, tables: CaptureTables) -> dict[str, Handler]:
-        """Return the handlers of prefixes; the first prefix that matches counts."""
+    def prefixes(self, stack: AsyncExitStack) -> dict[str, Handler]:
+        """Return the handlers of prefixes; the first prefix that matches counts.
+
+        What has to be closed is closed with *stack*.
+        """
         needs, answers, registry = self.needs, self.answers, self.registry
         timegate = TimeGateEndpoint(answers, needs.core.neighbours)
         raw = RawProxyEndpoint(
@@ -187,7 +209,7 @@ class _Handlers:
         wayback_cdx = WaybackCdx(self.captures)
         return {
             "/timegate/": timegate,
-            "/timemap/html/": CapturesPage(tables, self.plan, registry, self.pages),
+            "/timemap/html/": deferred(lambda: self.captures_page(stack)),
             "/timemap/": TimeMapEndpoint(
                 TimeMapResponses(
                     needs.core.lists,
@@ -198,16 +220,12 @@ class _Handlers:
                     changing=frozenset(needs.core.local.sources),
                 )
             ),
-            CHANGES: self.changes,
+            CHANGES: deferred(self.changes),
             "/resolve/": self.resolve,
-            "/parts/": PartsEndpoint(
-                answers, self.resolve, registry, needs.core.parts_of, self.pages
-            ),
-            "/diff/": DiffEndpoint(
-                answers, self.resolve, registry, needs.core.texts, self.pages
-            ),
+            "/parts/": deferred(self.parts),
+            "/diff/": deferred(self.diff),
             "/collections/": JsonPage(self.collections, self.pages, "collection"),
-            "/docs/": self.documentation,
+            "/docs/": self.documented,
             "/memento/proxy/": raw,
             "/memento/": MementoEndpoint(
                 answers, needs.core.neighbours, old_redirects=old, from_start=start
@@ -237,36 +255,74 @@ class _Handlers:
             **forwarded(timegate.answer_url, enabled=needs.core.config.forward_proxy),
         }
 
+    def captures_page(self, stack: AsyncExitStack) -> Handler:
+        """Return the handler of pages of captures, whose reading ends with *stack*."""
+        from timegate.pages.captures import CapturesPage, CaptureTables  # noqa: PLC0415
+
+        core = self.needs.core
+        tables = CaptureTables(core.lists, core.deadlines)
+        stack.push_async_exit(tables)
+        return CapturesPage(tables, self.plan, self.registry, self.pages)
+
+    def parts(self) -> Handler:
+        """Return the handler of parts."""
+        from timegate.endpoints.parts import PartsEndpoint  # noqa: PLC0415
+
+        parts_of = self.needs.core.parts_of
+        return PartsEndpoint(self.answers, self.resolve, self.registry, parts_of, self.pages)
+
+    def diff(self) -> Handler:
+        """Return the handler of differences."""
+        from timegate.endpoints.diff import DiffEndpoint  # noqa: PLC0415
+
+        texts = self.needs.core.texts
+        return DiffEndpoint(self.answers, self.resolve, self.registry, texts, self.pages)
+
     def replay(self) -> dict[str, Handler]:
         """Return the handlers of whole pages."""
-        core = self.needs.core
-        files = ArchivedFiles(core.fetchers, self.registry, core.containment)
-        base_url = core.base_url.rstrip("/")
-
-        def handler(route: str, *, only_own: bool) -> ReplayEndpoint:
-            settings = ReplaySettings(
-                route=route,
-                base_url=base_url,
-                content_url=core.config.replay_url or base_url,
-                own=frozenset(core.local.sources),
-                only_own=only_own,
-            )
-            return ReplayEndpoint(
-                self.answers, core.neighbours, self.registry, files.of, self.pages, settings
-            )
-
-        reconstruct = handler("reconstruct", only_own=False)
         return {
-            "/view/": handler("view", only_own=True) if core.local.sources else no_collections,
-            "/reconstruct/": reconstruct if core.config.reconstruct else not_reconstructed,
+            "/view/": deferred(lambda: self.whole_pages("view")),
+            "/reconstruct/": deferred(lambda: self.whole_pages("reconstruct")),
         }
 
-    def changes_of(self, follower: Follower) -> ChangesEndpoint:
+    def whole_pages(self, route: Literal["view", "reconstruct"]) -> Handler:
+        """Return the handler of whole pages at *route*."""
+        from timegate.endpoints.replay import (  # noqa: PLC0415
+            ReplayEndpoint,
+            ReplaySettings,
+            no_collections,
+            not_reconstructed,
+        )
+
+        core = self.needs.core
+        if route == "view" and not core.local.sources:
+            return no_collections
+        if route == "reconstruct" and not core.config.reconstruct:
+            return not_reconstructed
+        files = ArchivedFiles(core.fetchers, self.registry, core.containment)
+        base_url = core.base_url.rstrip("/")
+        settings = ReplaySettings(
+            route=route,
+            base_url=base_url,
+            content_url=core.config.replay_url or base_url,
+            own=frozenset(core.local.sources),
+            only_own=route == "view",
+        )
+        return ReplayEndpoint(
+            self.answers, core.neighbours, self.registry, files.of, self.pages, settings
+        )
+
+    def changes(self) -> Handler:
         """Return the handler of changes."""
+        from timegate.endpoints.changes import (  # noqa: PLC0415
+            ChangesEndpoint,
+            ChangesTiming,
+        )
+
         core = self.needs.core
         timing = ChangesTiming(wait=core.deadlines.hard)
         return ChangesEndpoint(
-            follower,
+            self.needs.follower,
             self.plan,
             self.registry,
             core.base_url,
@@ -279,6 +335,7 @@ class _Handlers:
         core = self.needs.core
         if not core.stores:
             return None
+        from timegate.endpoints.changes import AnnouncedWriter  # noqa: PLC0415
         from timegate.endpoints.store import StoreEndpoint, StoreSite  # noqa: PLC0415
 
         opened = {one.collection.id: one.collection for one in core.local.collections}
@@ -384,7 +441,7 @@ async def open_routes(needs: Dependencies) -> AsyncIterator[Dispatch]:
     events = SearchEvents(needs.core.observer.public_watchers)
     async with (
         RunningSearches(exhaustive, events) as searches,
-        CaptureTables(needs.core.lists, needs.core.deadlines) as tables,
+        AsyncExitStack() as stack,
     ):
         home = Home(
             handlers.answers,
@@ -395,7 +452,7 @@ async def open_routes(needs: Dependencies) -> AsyncIterator[Dispatch]:
         )
         routes = Routes(
             handlers.exact(home),
-            handlers.prefixes(tables),
+            handlers.prefixes(stack),
             without_files(handlers.resolve.whole),
             handlers.posts(),
             handlers.writes(),

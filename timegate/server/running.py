@@ -44,6 +44,19 @@ _REFRESH: Final = 5.0
 """Seconds between two updates of the metrics that workers share."""
 _PREPARED_AFTER: Final = 0.5
 """Seconds in which the first requests have the processor for themselves."""
+_PREPARED: Final = (
+    "timegate.references.formats",
+    "timegate.endpoints.cite",
+    "timegate.endpoints.changes",
+    "timegate.endpoints.diff",
+    "timegate.endpoints.openapi",
+    "timegate.endpoints.parts",
+    "timegate.endpoints.replay",
+    "timegate.extract.titles",
+    "timegate.pages.captures",
+    "timegate.pages.documentation",
+)
+"""What handlers import for their first request: see `routes`."""
 _REQUESTS_END_WITHIN: Final = 60.0
 """Seconds in which requests to an old handler have to end; a TimeMap takes no longer."""
 C = TypeVar("C")
@@ -108,7 +121,8 @@ async def _prepared() -> None:
     """Import and compile, in a thread, what few of the first requests need: it takes long."""
     await asyncio.sleep(_PREPARED_AFTER)
     await asyncio.to_thread(prepare)
-    await asyncio.to_thread(import_module, "timegate.references.formats")
+    for module in _PREPARED:
+        await asyncio.to_thread(import_module, module)
     gc.freeze()
 
 
