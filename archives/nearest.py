@@ -161,7 +161,7 @@ def at_candidate(closest: Closest, memento: Memento) -> Closest:
 
     It is only promised. Of its neighbours, those are known that the archive links.
     """
-    if memento == closest.memento:
+    if memento is closest.memento or memento == closest.memento:
         return closest
     around = neighbours_of(memento, closest.memento, closest.neighbours)
     return Closest(memento, closest.via, closest.doubts, around)

@@ -72,7 +72,7 @@ def ranked(
         if query.at is None
         else _nearest_first(query, query.at, position, choice)
     )
-    return [attempt for attempt, _ in sorted(mementos, key=lambda pair: rank(*pair))]
+    return [attempt for attempt, _ in sorted(mementos, key=rank)]
 
 
 def identical_first(
@@ -166,21 +166,23 @@ def best_per_archive(attempts: Sequence[Attempt]) -> list[Attempt]:
 
 def _nearest_first(
     query: Query, at: Moment, position: dict[str, int], wanted: Wanted
-) -> Callable[[Attempt, Closest], Rank]:
+) -> Callable[[tuple[Attempt, Closest]], Rank]:
     instant = at.negotiated
     first, last = at.window
     is_fine = not at.fits_http_date
 
-    def rank(attempt: Attempt, closest: Closest) -> Rank:
+    def rank(found: tuple[Attempt, Closest]) -> Rank:
+        attempt, closest = found
         memento = closest.memento
         captured = second_of(memento.stamp)
-        away = max(first - captured, captured - last, _ZERO)
-        inside = away == _ZERO
+        inside = first <= captured <= last
+        away = _ZERO if inside else first - captured if captured < first else captured - last
         named = query.archive is not None and attempt.archive == query.archive
         no_page = is_no_page(query, memento)
         passed_over = no_page or away > wanted.tolerance
         return (
-            *_shortcomings(attempt, memento),
+            bool(attempt.unchecked),
+            is_other_page(attempt, memento),
             not (inside and named),
             wanted.pages and passed_over and not (inside and named),
             not inside,
@@ -206,16 +208,18 @@ def _newest_first(
     mementos: Sequence[tuple[Attempt, Closest]],
     position: dict[str, int],
     wanted: Wanted,
-) -> Callable[[Attempt, Closest], Rank]:
+) -> Callable[[tuple[Attempt, Closest]], Rank]:
     newest = max((second_of(c.memento.stamp) for _, c in mementos), default=None)
 
-    def rank(attempt: Attempt, closest: Closest) -> Rank:
+    def rank(found: tuple[Attempt, Closest]) -> Rank:
+        attempt, closest = found
         memento = closest.memento
         no_page = is_no_page(query, memento)
         captured = second_of(memento.stamp)
         old = newest is not None and newest - captured > wanted.tolerance
         return (
-            *_shortcomings(attempt, memento),
+            bool(attempt.unchecked),
+            is_other_page(attempt, memento),
             query.archive is not None and attempt.archive != query.archive,
             wanted.pages and (no_page or old),
             # Negative digits: the later stamp sorts first.
@@ -234,11 +238,6 @@ def _is_same_url(one: str, other: str) -> bool:
     return one == other or one.lower() == other.lower()
 
 
-def _shortcomings(attempt: Attempt, memento: Memento) -> tuple[bool, bool]:
-    """Return whether the memento could not be verified, and whether it is of another page."""
-    return bool(attempt.unchecked), is_other_page(attempt, memento)
-
-
 def is_other_page(attempt: Attempt, memento: Memento) -> bool:
     """Whether *memento* is of another page than the one that the archive was asked for."""
     asked, got = attempt.original, memento.original
@@ -247,7 +246,7 @@ def is_other_page(attempt: Attempt, memento: Memento) -> bool:
 
 def is_no_page(query: Query, memento: Memento) -> bool:
     """Whether a page is wanted and *memento* is an archived error or redirect (S-5)."""
-    if query.precision == "part" or memento.status is None:
+    if memento.status is None or query.precision == "part":
         return False
     return not 200 <= memento.status < 300
 

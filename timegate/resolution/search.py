@@ -139,6 +139,9 @@ class Search:
         """Questions that have ended and are still among those pending."""
         self._woken: asyncio.Future[None] | None = None
         """Ends the wait for the next answer."""
+        self._timer: asyncio.TimerHandle | None = None
+        """Ends it in any case; kept from one wait to the next, since timers are costly."""
+        self._timer_due = 0.0
         self._next_start = 0.0
         self._placed = False
         """Whether the search has a place for waiting for remote archives."""
@@ -164,6 +167,8 @@ class Search:
         finally:
             for task in self._pending:
                 task.remove_done_callback(self._note_arrival)
+            if self._timer is not None:
+                self._timer.cancel()
             self._give_places_back()
 
     async def _run(self, deadlines: Deadlines, *, old: bool) -> None:
@@ -363,13 +368,23 @@ class Search:
 
     async def _next_arrival(self, until: float) -> None:
         """Wait for an answer. `asyncio.wait` would look at all questions after each answer."""
+        if self._timer is None or self._timer_due != until:
+            self._set_timer(until)
         self._woken = self._loop.create_future()
-        timer = self._loop.call_at(until, self._wake)
         try:
             await self._woken
         finally:
-            timer.cancel()
             self._woken = None
+
+    def _set_timer(self, when: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, self._timer_due = self._loop.call_at(when, self._time_out), when
+
+    def _time_out(self) -> None:
+        # It may come a little early: then the next wait sets it again.
+        self._timer = None
+        self._wake()
 
     def _note_arrival(self, task: asyncio.Task[Attempt]) -> None:
         self._arrived.append(task)

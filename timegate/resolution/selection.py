@@ -91,8 +91,10 @@ class MementoSelection:
         if self._verifier is not None or not isinstance(closest, Closest):
             return attempt
         direction = self._preferences.direction
-        nearest = nearest_named(self._as_addressed(closest), self._query.at, direction)
-        return attempt if nearest is closest else attempt._replace(outcome=nearest)
+        if closest.evidence == "delivered":
+            closest = self._as_addressed(closest)
+        nearest = nearest_named(closest, self._query.at, direction)
+        return attempt if nearest is attempt.outcome else attempt._replace(outcome=nearest)
 
     def ends_search(self, attempt: Attempt) -> bool:
         """Whether no better memento can come than one that *attempt* names."""
@@ -149,13 +151,20 @@ class MementoSelection:
         """Return the best memento of all *attempts*, as far as they were checked."""
         mementos = self._ranked(attempts)
         best = mementos[0] if mementos else None
-        others = [each for each in mementos[1:] if self._is_alternative(each, best)]
+        others = [
+            each
+            for each in mementos[1:]
+            if best is None or each.archive != best.archive or self._replaces(each, best)
+        ]
         alternatives = best_per_archive(others)
-        shown = (self._shown(attempt) for attempt in attempts)
+        shown = attempts if self._verifier is None else map(self._shown, attempts)
         return Selected(best, tuple(alternatives), tuple(shown))
 
     def _ranked(self, attempts: Iterable[Attempt]) -> list[Attempt]:
-        candidates = [each for attempt in attempts for each in self._candidates(attempt)]
+        # Without verification, each names one; `ranked` leaves out those that name none.
+        candidates = [*attempts]
+        if self._verifier is not None:
+            candidates = [each for one in candidates for each in self._candidates(one)]
         in_order = ranked(self._query, candidates, self._order, self._wanted)
         if self._preferences.direction == "closest":
             in_order = identical_first(self._query, in_order, self._proven)
@@ -260,16 +269,14 @@ class MementoSelection:
             and not is_no_page(self._query, closest.memento)
         )
 
-    def _is_alternative(self, attempt: Attempt, best: Attempt | None) -> bool:
-        """Whether *attempt* is of another archive, or a page where *best* is an error."""
-        if best is None or attempt.archive != best.archive:
-            return True
+    def _replaces(self, attempt: Attempt, best: Attempt) -> bool:
+        """Whether *attempt* is a page where *best* is an error."""
         return self._is_error(best) and self._is_verified_page(attempt)
 
     def _shown(self, attempt: Attempt) -> Attempt:
         """Return *attempt* with its best memento; as failed if none of them exists."""
         closest = attempt.outcome
-        if self._verifier is None or not isinstance(closest, Closest):
+        if not isinstance(closest, Closest):
             return attempt
         candidates = self._candidates(attempt)
         if len(candidates) == 1:

@@ -61,16 +61,17 @@ class ConcurrencyLimit:
         """Requests in flight by client."""
         self._waiting: dict[str, deque[asyncio.Future[Rejection | None]]] = {}
         """Requests in the queue by client; the first client is the next of equals."""
-        self.in_flight = 0
+        self.free = self._capacity.in_flight
+        """Places that are not taken."""
         self.queued = 0
         self._last_start = 0.0
         self._last_timeout = float("-inf")
         """When a request was last rejected after waiting."""
 
     @property
-    def free(self) -> int:
-        """Places that are not taken."""
-        return self._capacity.in_flight - self.in_flight
+    def in_flight(self) -> int:
+        """Requests that were started and have not ended."""
+        return self._capacity.in_flight - self.free
 
     @property
     def overloaded(self) -> bool:
@@ -78,7 +79,7 @@ class ConcurrencyLimit:
 
         The queue may be empty all the same, because requests do not stay in it for long.
         """
-        if self.in_flight < self._capacity.in_flight:
+        if self.free > 0:
             return False
         now = asyncio.get_running_loop().time()
         stuck = now - self._last_start >= self._capacity.wait
@@ -99,17 +100,17 @@ class ConcurrencyLimit:
         self._busy[client] -= 1
         if not self._busy[client]:
             del self._busy[client]
-        self.in_flight -= 1
+        self.free += 1
         if self.queued:
             self._start_next()
 
     def _may_start(self, client: str) -> bool:
         within_share = client == EXEMPT or self._busy.get(client, 0) < self._capacity.share
-        return within_share and self.in_flight < self._capacity.in_flight
+        return within_share and self.free > 0
 
     def _start(self, client: str) -> None:
         self._busy[client] = self._busy.get(client, 0) + 1
-        self.in_flight += 1
+        self.free -= 1
         self._last_start = asyncio.get_running_loop().time()
 
     def _start_next(self) -> None:
