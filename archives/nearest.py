@@ -118,14 +118,13 @@ def _is_no_page(capture: Memento) -> bool:
 def candidates(closest: Closest, at: Moment | None) -> list[Memento]:
     """Return the mementos that *closest* names, the nearest to *at* first.
 
-    Of two at the same distance the earlier one, as in `nearest`. The archive's own choice comes
-    before others of the same second.
+    The archive's own choice comes before others of the same second.
     """
     named = dict.fromkeys((closest.memento, *closest.neighbours.values()))
     if at is None:
         return sorted(named, key=lambda memento: memento.stamp[:14], reverse=True)
     measure = remoteness(at)
-    return sorted(named, key=lambda memento: (measure(memento)[:3], memento.stamp[:14]))
+    return sorted(named, key=lambda memento: measure(memento)[:3])
 
 
 def nearest_candidate(closest: Closest, at: Moment | None) -> Memento:
@@ -136,7 +135,7 @@ def nearest_candidate(closest: Closest, at: Moment | None) -> Memento:
     if at is None:
         return max(named, key=lambda memento: memento.stamp[:14])
     measure = remoteness(at)
-    return min(named, key=lambda memento: (measure(memento)[:3], memento.stamp[:14]))
+    return min(named, key=lambda memento: measure(memento)[:3])
 
 
 def _nearest_to_second(closest: Closest, digits: str) -> Memento:
@@ -150,10 +149,7 @@ def _nearest_to_second(closest: Closest, digits: str) -> Memento:
         return chosen
     second, rivals = second_of(digits), [around[name] for name in names]
 
-    def rank(memento: Memento) -> tuple[timedelta, str]:
-        return abs(second_of(memento.stamp) - second), memento.stamp[:14]
-
-    return min((chosen, *rivals), key=rank)
+    return min((chosen, *rivals), key=lambda memento: abs(second_of(memento.stamp) - second))
 
 
 def at_candidate(closest: Closest, memento: Memento) -> Closest:

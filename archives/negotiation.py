@@ -221,7 +221,7 @@ class Negotiator:
         # All its mementos are at one server: that of the location.
         if found is None or not found.prefix.startswith(self._addresses.usual):
             return None
-        if downgrades(reply.url, location):
+        if location.startswith("http:") and downgrades(reply.url, location):
             return None
         memento, around = found.memento, found.neighbours
         self._selection.observe(memento.stamp, around.stamps.values(), question.requested)

@@ -538,7 +538,8 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
     observer = AttemptObserver(
         state.metrics,
         (planner.note, parts.remote.breakers.observe),
-        known.standing,
+        # Collections have none, which counts as closed.
+        parts.remote.breakers.standing,
         config.restricted.keys(),
     )
     deadlines = Deadlines(config.soft, config.hard)

@@ -94,6 +94,8 @@ class AnswerCache:
         self._stale_for = min(stale_for, LONGEST_STALE)
         self._changing = frozenset(changing)
         self._restricted = frozenset(restricted)
+        self._fields: dict[str, str] = {}
+        """The fields of records by archive, as far as they were needed."""
 
     @property
     def rejected(self) -> int:
@@ -235,7 +237,8 @@ class AnswerCache:
         del budget
         if archive not in self._changing:
             answer = KnownAnswer(self._clock(), asked_of(at), outcome)
-            self.pages.learn_answer(self._page_key(original), self._field(archive), answer)
+            field = self._fields.get(archive) or self._field(archive)
+            self.pages.learn_answer(self._page_key(original), field, answer)
 
     async def remember_timemap(
         self,
@@ -345,7 +348,9 @@ class AnswerCache:
         return f"{_page(original)[1]}/{self._version}/page"
 
     def _field(self, archive: str) -> str:
-        return f"restricted/{archive}" if archive in self._restricted else f"public/{archive}"
+        scope = "restricted" if archive in self._restricted else "public"
+        field = self._fields[archive] = f"{scope}/{archive}"
+        return field
 
     def _list_key(self, archive: str, original: str, kind: ListKind) -> ListKey:
         canonical, page = _page(original)

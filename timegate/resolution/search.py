@@ -388,7 +388,9 @@ class Search:
 
     def _note_arrival(self, task: asyncio.Task[Attempt]) -> None:
         self._arrived.append(task)
-        self._wake()
+        woken = self._woken
+        if woken is not None and not woken.done():
+            woken.set_result(None)
 
     def _wake(self) -> None:
         if self._woken is not None and not self._woken.done():

@@ -125,8 +125,11 @@ class Planner:
 
     def note(self, attempt: Attempt) -> None:
         """Learn from an answer of an archive."""
+        outcome: Outcome = "absent"
+        if attempt.outcome is not None:
+            outcome = "found" if isinstance(attempt.outcome, Closest) else "failed"
         host = _host_of(attempt.original)
-        self._known.observations.note(attempt.archive, host, _outcome(attempt), attempt.seconds)
+        self._known.observations.note(attempt.archive, host, outcome, attempt.seconds)
 
     def state(self, archive: str) -> Mapping[str, object]:
         """Return the observed state of an archive, for /archives."""
@@ -151,13 +154,6 @@ class Planner:
 
 # One page is asked of many archives: nine of ten look-ups find it.
 _host_of: Final = lru_cache(maxsize=256)(host_of)
-
-
-def _outcome(attempt: Attempt) -> Outcome:
-    outcome = attempt.outcome
-    if outcome is None:
-        return "absent"
-    return "found" if isinstance(outcome, Closest) else "failed"
 
 
 def _group_reasons(group: int) -> Iterator[str]:

@@ -128,17 +128,11 @@ class Connections:
         self._at_once = at_once
         self._refusal = refusal
         self._dialling = dialling
+        self.turns = dialling.responses
+        """The turns in which responses that have arrived are processed."""
         self._open: set[Http1Connection] = set()
         self._idle: list[Http1Connection] = []
         self._closed: asyncio.Future[None] | None = None
-
-    def turn_now(self) -> bool:
-        """Return whether a response may be processed at once; if not, wait for a `turn`."""
-        return self._dialling.responses.enter_now()
-
-    async def turn(self) -> None:
-        """Wait until a response that has arrived may be processed."""
-        await self._dialling.responses.enter()
 
     @property
     def count(self) -> int:

@@ -71,11 +71,6 @@ def host_field(endpoint: Endpoint) -> str:
     return name if port == _PORTS[scheme] else f"{name}:{port}"
 
 
-def _is_plain(url: str) -> bool:
-    """Whether path and query of *url* are sent as they are: visible ASCII, no fragment."""
-    return url.isascii() and url.isprintable() and " " not in url and "#" not in url
-
-
 def _is_clean(url: str) -> bool:
     """Whether *url* has no ASCII control characters."""
     if url.isascii():
@@ -129,7 +124,9 @@ class Egress:
         """Split *url*; raise Misbehaved if the entry does not name its endpoint."""
         end = url.find("/", _AFTER_SCHEME)
         endpoint = None if end < 0 else self.origins.get(url[:end])
-        if endpoint is not None and _is_plain(url):
+        # Sent as they are: visible ASCII, no fragment.
+        is_plain = url.isascii() and url.isprintable() and " " not in url and "#" not in url
+        if endpoint is not None and is_plain:
             return Target(endpoint, url[end:])
         parts = target(url)
         if parts is None:

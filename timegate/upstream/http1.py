@@ -413,7 +413,9 @@ class Http1Connection(asyncio.BufferedProtocol):
             return
         if response.has_head and not response.complete:
             self._pause(response) if response.held > _MOST_HELD else self._expect_more()
-        self._wake()
+        changed = self._changed
+        if changed is not None and not changed.done():
+            changed.set_result(None)
 
     def eof_received(self) -> None:
         response = self._response

@@ -169,6 +169,7 @@ def _read_date(text: str) -> datetime | None:
     return read if read.tzinfo is not None else read.replace(tzinfo=UTC)
 
 
+_HARMLESS: Final = 402
 _REFUSALS: Final = (403, 429, 503)
 _LOOP: Final = 508
 """RFC 5842 7.2, for a request that an aggregator finds to be its own."""
@@ -275,7 +276,7 @@ class HttpFetcher:
         """Send *authorization* to its endpoint alone, and only over https."""
         self._archive = egress.archive
         self._egress = egress
-        self._connections = connections
+        self.connections = connections
         self._response_timeouts: Mapping[Purpose, ResponseTimeouts] = {
             "memento": ResponseTimeouts(
                 timeouts.first_byte, timeouts.stall, timeouts.total_memento
@@ -294,7 +295,7 @@ class HttpFetcher:
         return _Exchange(self, request)
 
     async def begin(self, request: Request) -> tuple[Http1Connection, HttpReply]:
-        """Send *request*; return the connection, to be passed to `end`, and the reply."""
+        """Send *request*; return the connection, which must be given back, and the reply."""
         endpoint, path = self._egress.check(request.url)
         fields = _fields(tuple(request.headers.items()))
         head = f"{request.method} {path}{self._heads[endpoint]}{fields}\r\n"
@@ -303,25 +304,27 @@ class HttpFetcher:
         except FOREIGN as error:
             raise explained(self._archive, request.url, error) from error
         reply = HttpReply(self._archive, request, connection, response)
-        if reply.status == _LOOP and "memento-datetime" not in reply.headers:
-            self.end(connection)
+        if reply.status > _HARMLESS and "memento-datetime" not in reply.headers:
+            self._check_refusal(request, connection, reply)
+        return connection, reply
+
+    def _check_refusal(
+        self, request: Request, connection: Http1Connection, reply: HttpReply
+    ) -> None:
+        if reply.status == _LOOP:
+            self.connections.give_back(connection)
             # It says nothing about the archive: another request may succeed at once.
             why = "refuses the request, because it has come back to it (508, a loop)"
             raise Resting(self._archive, request.url, why, 1.0)
-        if reply.status in _REFUSALS and "memento-datetime" not in reply.headers:
-            self.end(connection)
+        if reply.status in _REFUSALS:
+            self.connections.give_back(connection)
             wait = seconds_to_wait(reply.status, reply.headers)
             raise Refused(self._archive, request.url, reply.status, wait, reply.headers)
-        return connection, reply
-
-    def end(self, connection: Http1Connection) -> None:
-        """End the exchange; a body that was not read to its end is discarded."""
-        self._connections.give_back(connection)
 
     async def _send(
         self, request: Request, endpoint: Endpoint, data: bytes
     ) -> tuple[Http1Connection, UpstreamResponse]:
-        connections, to_head = self._connections, request.method == "HEAD"
+        connections, to_head = self.connections, request.method == "HEAD"
         timeouts = self._response_timeouts[request.purpose]
         connection = connections.idle(endpoint)
         while True:
@@ -330,11 +333,12 @@ class HttpFetcher:
                 connection = await connections.opened(endpoint)
             try:
                 response = await connection.ask(data, timeouts, to_head=to_head)
-                if not connections.turn_now():
-                    await connections.turn()
+                # Responses that arrive together are processed in turns.
+                if not connections.turns.enter_now():
+                    await connections.turns.enter()
             except BaseException as error:
                 is_stale = not is_new and _is_stale(connection, error)
-                self.end(connection)
+                connections.give_back(connection)
                 if not is_stale:
                     raise
                 # The server closed the idle connection while the request was under way. This
@@ -373,7 +377,8 @@ class _Exchange:
         trace: TracebackType | None,
     ) -> None:
         if self._connection is not None:
-            self._fetcher.end(self._connection)
+            # A body that was not read to its end is discarded.
+            self._fetcher.connections.give_back(self._connection)
             self._connection = None
 
 

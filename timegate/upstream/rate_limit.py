@@ -100,7 +100,11 @@ class TokenBucket:
     def take(self, now: float) -> float:
         """Take a token and return 0, or take nothing and return how long to wait."""
         cells, (most, span) = self._cells, self._window
-        tokens, sent = self._tokens(now), int(cells[_SENT])
+        # As `_tokens`, which would be one more call for every request.
+        elapsed = now - cells[_UPDATED]
+        tokens = cells[_TOKENS] + (elapsed * self._per_second if elapsed > 0 else 0.0)
+        tokens = min(self._burst, tokens)
+        sent = int(cells[_SENT])
         place = _RING + sent % most if most else 0
         is_free = tokens >= 1 and (sent < most or not most or cells[place] + span <= now)
         wait = 0.0 if is_free else self.wait(now)
@@ -236,6 +240,8 @@ class RequestQueue:
         self.limiter = limiter
         self._immediate = limiter if isinstance(limiter, ImmediateRateLimiter) else None
         self._slots = Slots(at_once)
+        self.leave = self._slots.release
+        """Frees the slot."""
         self._turns = {purpose: asyncio.Lock() for purpose in _PURPOSES}
         self._waiting = dict.fromkeys(_PURPOSES, 0)
 
@@ -286,10 +292,6 @@ class RequestQueue:
             return False
         pause = await self.limiter.resting()
         return pause == 0 and await self.limiter.outlook(purpose, spare) == 0
-
-    def leave(self) -> None:
-        """Free the slot."""
-        self._slots.release()
 
     async def _wait_counted(
         self,

@@ -38,6 +38,7 @@ class Member:
         return self.params.get(name)
 
 
+@lru_cache(maxsize=64)
 def plain(value: str) -> Member:
     """Return the member *value* without parameters."""
     return Member(value)
