@@ -127,7 +127,7 @@ class Negotiator:
         self._entry = entry
         self._addresses = addresses
         self._clock = clock
-        self._selection = ObservedSelection(entry)
+        self._observed = ObservedSelection(entry)
         self._supports_head = True
         self._latest = ""
         """The last stamp that a capture could have when this was computed; time only passes."""
@@ -137,7 +137,7 @@ class Negotiator:
     @property
     def selection(self) -> Selection:
         """How the archive selects among its captures, as far as known."""
-        return self._selection.value
+        return self._observed.value
 
     async def closest(self, fetch: Fetcher, question: Question) -> Closest | None:
         """Return the answer; None if the archive has no capture. Raises ArchiveError."""
@@ -221,10 +221,10 @@ class Negotiator:
         # All its mementos are at one server: that of the location.
         if found is None or not found.prefix.startswith(self._addresses.usual):
             return None
-        if location.startswith("http:") and downgrades(reply.url, location):
+        if reply.url.startswith("https:") and downgrades(reply.url, location):
             return None
         memento, around = found.memento, found.neighbours
-        self._selection.observe(memento.stamp, around.stamps.values(), question.requested)
+        self._observed.observe(memento.stamp, around.stamps.values(), question.requested)
         return Closest(memento, question.via, (), around)
 
     def _is_suspect(self, statement: Statement, *, redirected: bool) -> bool:
@@ -375,7 +375,7 @@ class Negotiator:
             if not downgrades(statement.url, memento.uri)
         }
         stamps = stamps_of(neighbours).values()
-        self._selection.observe(chosen.stamp, stamps, question.requested)
+        self._observed.observe(chosen.stamp, stamps, question.requested)
         doubts += statement.contradictions + _wrong_page(chosen)
         return Closest(chosen, question.via, doubts, neighbours)
 

@@ -1,6 +1,8 @@
 """Archives with Memento: a TimeGate, and TimeMaps (RFC 7089)."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
 
 from archives.addresses import AddressPolicy
 from archives.formats.httpdate import http_date
@@ -30,8 +32,7 @@ class MementoArchive:
 
     async def closest(self, fetch: Fetcher, original: str, at: Moment | None) -> Closest | None:
         """Query the TimeGate; without a time it returns the newest capture (M-14)."""
-        requested = None if at is None else instant_for(at, self.selection)
-        headers = {} if requested is None else {"accept-datetime": http_date(requested)}
+        requested, headers = _asked_at(at and at.digits, self._negotiator.selection)
         page = original.partition("#")[0]
         question = Question(self._timegate + page, page, at, "timegate", headers, requested)
         found = await self._negotiator.closest(fetch, question)
@@ -63,3 +64,13 @@ class MementoArchive:
             detailed=detailed,
             wanted=wanted,
         )
+
+
+# All archives are asked for the same time.
+@lru_cache(maxsize=256)
+def _asked_at(digits: str | None, selection: Selection) -> tuple[str | None, Mapping[str, str]]:
+    """Return the stamp that is requested for a time, and the header fields that request it."""
+    if digits is None:
+        return None, {}
+    requested = instant_for(Moment(digits), selection)
+    return requested, MappingProxyType({"accept-datetime": http_date(requested)})

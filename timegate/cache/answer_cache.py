@@ -37,6 +37,8 @@ from timegate.cache.page_cache import WAITING, PageCache, Waiting
 from timegate.cache.page_encoding import PackedPage
 from timegate.cache.page_record import (
     EMPTY,
+    LATEST,
+    SECOND,
     SKEW,
     ArchiveRecord,
     FoundAnswer,
@@ -45,7 +47,6 @@ from timegate.cache.page_record import (
     ListKind,
     PageRecord,
     WantedTime,
-    asked_of,
 )
 from timegate.cache.store import Clock, Immediate, Store, Stored
 from timegate.resolution.context import TimeBudget
@@ -236,7 +237,8 @@ class AnswerCache:
         """Cache what *archive* answered just now. None is a clear no, never an error."""
         del budget
         if archive not in self._changing:
-            answer = KnownAnswer(self._clock(), asked_of(at), outcome)
+            asked = LATEST if at is None else at.digits[:SECOND]
+            answer = KnownAnswer(self._clock(), asked, outcome)
             field = self._fields.get(archive) or self._field(archive)
             self.pages.learn_answer(self._page_key(original), field, answer)
 

@@ -151,7 +151,8 @@ class PageCache:
         page = self._pending.get(key) or self._new()
         if page is not None:
             page.add_answer(field, answer)
-            self._pend(key, page)
+            if self._writer is None or key not in self._pending:
+                self._pend(key, page)
 
     def _new(self) -> _Unwritten | None:
         """Return a page of which nothing waits to be written; None if too many pages wait."""

@@ -29,7 +29,8 @@ SKEW: Final = 60.0
 was written before the clock was corrected, and its age is unknown."""
 
 LATEST: Final = "latest"
-_SECOND: Final = 14
+SECOND: Final = 14
+"""Digits of a time to the second."""
 _BEFORE_ALL: Final = ""
 _AFTER_ALL: Final = ":"
 """Sorts after every digit."""
@@ -65,17 +66,12 @@ class WantedTime(NamedTuple):
     @classmethod
     def of(cls, at: Moment | None) -> "WantedTime":
         """Return the time *at*; None for the newest memento."""
-        asked = asked_of(at)
         if at is None:
-            return cls(None, asked, "")
-        if asked == at.digits and len(asked) == _SECOND and asked[12:] != "60":
-            return cls(at, asked, asked)
-        return cls(at, asked, Moment.of(at.negotiated).digits)
-
-
-def asked_of(at: Moment | None) -> str:
-    """Return `WantedTime.asked` of the time *at*."""
-    return LATEST if at is None else at.digits[:_SECOND]
+            return cls(None, LATEST, "")
+        digits = at.digits
+        if len(digits) == SECOND and digits[12:14] != "60":
+            return cls(at, digits, digits)
+        return cls(at, digits[:SECOND], Moment.of(at.negotiated).digits)
 
 
 class KnownAnswer:
@@ -258,7 +254,7 @@ class ArchiveRecord:
             changes = (answer.given_at - SKEW, expires)
             left = min(left, *(when - now for when in changes if when > now), math.inf)
             edges.append(int(settled_before(answer.given_at).timestamp()))
-            if len(answer.asked) == _SECOND and not (is_only and answer.covers_question):
+            if len(answer.asked) == SECOND and not (is_only and answer.covers_question):
                 edges.append(seconds_of(answer.asked))
             if answer.outcome is not None:
                 named.append(seconds_of(answer.outcome.memento.stamp))

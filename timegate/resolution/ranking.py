@@ -19,6 +19,7 @@ from timegate.resolution.model import Attempt, Direction, Preferences, Query
 Rank = tuple[object, ...]
 _ZERO: Final = timedelta(0)
 _DAY_DIGITS: Final = 8
+_SECOND: Final = 14
 _MOST_AROUND: Final = timedelta(days=365)
 """How far from the time a copy may be that is ranked by its octets; the verdict grades those of
 more than a year by their distance alone."""
@@ -178,11 +179,12 @@ def _nearest_first(
         inside = first <= captured <= last
         away = _ZERO if inside else first - captured if captured < first else captured - last
         named = query.archive is not None and attempt.archive == query.archive
-        no_page = is_no_page(query, memento)
+        no_page = memento.status is not None and is_no_page(query, memento)
         passed_over = no_page or away > wanted.tolerance
+        is_other = memento.original != attempt.original and is_other_page(attempt, memento)
         return (
             bool(attempt.unchecked),
-            is_other_page(attempt, memento),
+            is_other,
             not (inside and named),
             wanted.pages and passed_over and not (inside and named),
             not inside,
@@ -277,6 +279,8 @@ def _is_as_requested(query: Query, at: Moment, stamp: str) -> bool:
 
     If any archive may answer, another one may hold the requested fraction of the second.
     """
+    if len(stamp) == len(at.digits) == _SECOND and stamp != at.digits and at.fits_http_date:
+        return False
     first, last = at.window
     if not first <= second_of(stamp) <= last:
         return False
@@ -315,7 +319,7 @@ def nearest_candidates(
 
 def nearest_named(closest: Closest, at: Moment | None, direction: Direction) -> Closest:
     """Return *closest* with the nearest memento that it names in *direction*."""
-    if not closest.neighbours or (at is not None and at.digits == closest.memento.stamp):
+    if at is not None and at.digits == closest.memento.stamp:
         return closest
     if direction == "closest":
         return at_candidate(closest, nearest_candidate(closest, at))

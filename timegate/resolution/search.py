@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from archives.errors import ArchiveError, Unreachable
 from timegate.resolution.coalescing import AnswerMemory, Coalescer
-from timegate.resolution.context import RequestContext, busy
+from timegate.resolution.context import Places, RequestContext, busy
 from timegate.resolution.model import (
     Attempt,
     CachedAnswer,
@@ -267,10 +267,7 @@ class Search:
         if places is not None and not self._placed and any(map(places.is_remote, archives)):
             self._placed = await places.enter()
 
-    def _may_wait_for(self, archive: str) -> bool:
-        places = self._context.places
-        if places is None:
-            return True
+    def _may_wait_for(self, archive: str, places: Places) -> bool:
         return places.begin(archive) if self._placed else not places.is_remote(archive)
 
     def _waited_for(self, archive: str) -> None:
@@ -338,8 +335,9 @@ class Search:
         url = self._query.original if variant is None else variant.url
         rule = None if variant is None else variant.rule
         now = self._now()
+        places = self._context.places
         for archive in archives:
-            if not self._may_wait_for(archive):
+            if places is not None and not self._may_wait_for(archive, places):
                 self._take(Attempt(archive, busy(archive, url), 0.0, url, rule))
                 continue
             task = self._coalescer.ask(

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -134,7 +134,12 @@ class Incoming:
 
 Outgoing = Response | StreamingResponse
 Next = Callable[[Incoming], Awaitable[Outgoing]]
-Middleware = Callable[[Incoming, Next], Awaitable[Outgoing]]
+
+
+class Middleware(Protocol):
+    """What every request passes through: it answers, or calls the next."""
+
+    def __call__(self, incoming: Incoming, call_next: Next) -> Awaitable[Outgoing]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,12 +296,8 @@ def middleware(  # noqa: PLR0913, PLR0917 -- the parts of the layers
 def chained(layers: Sequence[Middleware], handler: Next) -> Next:
     """Return *handler* inside *layers*, the first of which is the outermost."""
     for layer in reversed(layers):
-        handler = _inside(layer, handler)
+        handler = partial(layer, call_next=handler)
     return handler
-
-
-def _inside(layer: Middleware, call_next: Next) -> Next:
-    return lambda incoming: layer(incoming, call_next)
 
 
 def loops(base_url: str) -> Middleware:

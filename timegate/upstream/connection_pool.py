@@ -141,10 +141,11 @@ class Connections:
 
     def idle(self, endpoint: Endpoint) -> Http1Connection | None:
         """Return the most recently used idle connection to *endpoint*, if there is one."""
-        for index in range(len(self._idle) - 1, -1, -1):
-            connection = self._idle[index]
-            if connection.endpoint == endpoint:
-                del self._idle[index]
+        idle = self._idle
+        for index in range(len(idle) - 1, -1, -1):
+            connection = idle[index]
+            if connection.endpoint is endpoint or connection.endpoint == endpoint:
+                del idle[index]
                 if connection.usable:
                     return connection
         return None

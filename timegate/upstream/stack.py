@@ -299,7 +299,7 @@ class ArchiveSources:
         """Return the source of *archive*; requests to it pass *through* another layer."""
         source = self._local.get(archive)
         if source is None:
-            fetch = self._fetchers.within(archive, context)
+            fetch = self._fetchers.stacks[archive](context)
             fetch = fetch if through is None else through(fetch)
             source = AdapterSource(self._adapters[archive], fetch)
         for wrap in self._around.get(archive, ()):
