@@ -2,6 +2,7 @@
 
 import asyncio
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,14 +27,7 @@ stamps = st.sampled_from(
     ["20100101000000", "20100102000000", "20150630235959", "20200202020202"]
 )
 rels = st.sampled_from(
-    [
-        "memento",
-        "first memento",
-        "last memento",
-        "prev memento",
-        "next last memento",
-        "timegate",
-    ]
+    ["memento", "first memento", "last memento", "prev memento", "next last memento"]
 )
 times = st.sampled_from([None, Moment("2010"), Moment("20150101000000")])
 
@@ -63,6 +57,8 @@ def _deviating_link(draw: st.DrawFn) -> str:
     stamp, rel = draw(stamps), draw(rels)
     uri = f"{BASE}/{stamp}/{URL}"
     deviations = [
+        _written(uri, "timegate", stamp),
+        _written(uri, "original memento", stamp),
         _written(uri, rel, "20110101000000"),
         _written(f"{BASE}/18990101000000/{URL}", rel, "18990101000000"),
         _written(f"{BASE}/{stamp}/http://example.org/b", rel, stamp),
@@ -136,4 +132,51 @@ def test_the_common_redirect_links_the_memento_and_its_neighbours() -> None:
 
     found = read({"location": chosen.uri, "link": ", ".join(links)})
 
-    assert found == ProvedRedirect(chosen, {"first": first, "prev": first}, f"{BASE}/")
+    assert found is not None
+    assert found.memento == chosen
+    assert found.neighbours == {"first": first, "prev": first}
+    assert found.prefix == f"{BASE}/"
+
+
+CHOSEN = "20150630235959"
+ORIGINAL = f'<{URL}>; rel="original"'
+DATED = _written(f"{BASE}/{CHOSEN}/{URL}", "memento", CHOSEN)
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        [DATED],
+        [ORIGINAL, ORIGINAL, DATED],
+        [ORIGINAL, '<http://other.org/>; rel="original"', DATED],
+        ['<http://other.org/>; rel="original"', DATED],
+        ['<\0>; rel="original"', DATED],
+        [ORIGINAL, "junk", DATED],
+        [ORIGINAL, f'<{BASE}/timemap/{URL}>; rel="timemap"; title="all"', DATED],
+        [ORIGINAL, DATED, f'<{BASE}/20100101000000/{URL}>; rel="prev memento"'],
+        [ORIGINAL, DATED, _written(f"{BASE}/{CHOSEN}/{URL}", "original memento", CHOSEN)],
+        [ORIGINAL, _written(f"{BASE}/20100101000000/{URL}", "memento", "20100101000000")],
+    ],
+    ids=str,
+)
+def test_links_of_another_kind_are_left_to_the_general_reading(links: list[str]) -> None:
+    redirect = {"location": f"{BASE}/{CHOSEN}/{URL}", "link": ", ".join(links)}
+
+    assert read({**redirect, "link": f"{ORIGINAL}, {DATED}"}) is not None
+    assert read(redirect) is None
+
+
+def test_a_prefix_that_has_the_digits_of_the_stamp_is_left_to_the_general_reading() -> None:
+    base = f"http://archive.example/{CHOSEN}"
+    link = f"{ORIGINAL}, {_written(f'{base}/{CHOSEN}/{URL}', 'memento', CHOSEN)}"
+
+    assert read({"location": f"{base}/{CHOSEN}/{URL}", "link": link}) is None
+
+
+def test_a_memento_on_the_wrong_side_is_no_neighbour() -> None:
+    late = _written(f"{BASE}/20200202020202/{URL}", "prev last memento", "20200202020202")
+
+    found = read({"location": f"{BASE}/{CHOSEN}/{URL}", "link": f"{ORIGINAL}, {DATED}, {late}"})
+
+    assert found is not None
+    assert dict(found.neighbours.stamps) == {"last": "20200202020202"}
