@@ -248,19 +248,17 @@ def _uniform_stamps(
 
     None if it is not linked, or if a memento is not at *prefix*, its stamp and *end*.
     """
+    stamps = [stamp for stamp in map(_stamp, links.dates) if stamp is not None]
+    if chosen not in stamps or links.targets != [prefix + stamp + end for stamp in stamps]:
+        return None
+    if min(stamps) < BEFORE_THE_WEB or max(stamps) > now:
+        return None
     linked: dict[Relation, str] = {}
-    is_linked = False
-    for target, rel, date in zip(links.targets, links.rels, links.dates, strict=True):
-        names, stamp = _memento_relations(rel), _stamp(date)
-        if names is None or stamp is None or target != prefix + stamp + end:
+    for names, stamp in zip(map(_memento_relations, links.rels), stamps, strict=True):
+        if names is None:
             return None
-        if not BEFORE_THE_WEB <= stamp <= now:
-            return None
-        is_linked = is_linked or stamp == chosen
         for name in names:
             linked[name] = stamp
-    if not is_linked:
-        return None
     for name in _ADJACENT:
         if name in linked and not is_beside(name, linked[name], chosen):
             del linked[name]

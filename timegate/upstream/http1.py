@@ -46,7 +46,7 @@ class UpstreamResponse:
     """One response, as far as it has arrived."""
 
     __slots__ = (
-        "_count",
+        "_fields",
         "_interim",
         "_padding",
         "_parser",
@@ -81,8 +81,8 @@ class UpstreamResponse:
         """Bytes of the body that have not been taken yet."""
         self._to_head = to_head
         self._pieces: list[bytes] = []
-        self._count = 0
-        """Fields of the head."""
+        self._fields: list[tuple[bytes, bytes]] = []
+        """Fields of the head, until it is complete."""
         self._padding = 0
         self._interim = False
         self._persistent = False
@@ -143,16 +143,8 @@ class UpstreamResponse:
         self._spoiled = self.complete
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self.has_head:  # Trailers, and fields of what follows, are ignored.
-            return
-        self._count += 1
-        if self.received > FIELD_LIMIT or self._count > FIELD_COUNT:
-            self._check_field(len(name) + len(value))
-        if b"\0" in value:
-            raise self._broken("a NUL in a header field")
-        key = _COMMON_NAMES.get(name) or str(name, "latin-1").lower()
-        text = str(value.rstrip(b" \t"), "utf-8", "surrogateescape")
-        self.headers[key] = self._joined(key, text) if key in self.headers else text
+        if not self.has_head:  # Trailers, and fields of what follows, are ignored.
+            self._fields.append((name, value))
 
     def on_headers_complete(self) -> None:
         if self.has_head or self._parser is None:
@@ -161,8 +153,9 @@ class UpstreamResponse:
         if status < 200:
             self._pass_interim(status)
             return
-        if self.received > HEAD_LIMIT:
-            self._check_head()
+        if self.received > FIELD_LIMIT or len(self._fields) > FIELD_COUNT:
+            self._check_fields()
+        self._read_fields()
         self.status = status
         self.has_head = True
         self._persistent = self._parser.should_keep_alive()
@@ -192,9 +185,18 @@ class UpstreamResponse:
     def _pass_interim(self, status: int) -> None:
         if status < 100 or status == 101:
             raise self._broken(f"answered with {status}")
-        self.headers.clear()
-        self._count = 0
+        self._fields.clear()
         self._interim = True
+
+    def _read_fields(self) -> None:
+        headers = self.headers
+        for name, value in self._fields:
+            if b"\0" in value:
+                raise self._broken("a NUL in a header field")
+            key = _COMMON_NAMES.get(name) or str(name, "latin-1").lower()
+            text = str(value.rstrip(b" \t"), "utf-8", "surrogateescape")
+            headers[key] = self._joined(key, text) if key in headers else text
+        self._fields.clear()
 
     def _joined(self, key: str, text: str) -> str:
         """Return the value of a repeated field.
@@ -208,18 +210,16 @@ class UpstreamResponse:
             raise self._broken(f"two different fields {key}")
         return first
 
-    def _check_field(self, size: int) -> None:
-        """Check number and size; not needed where less than `FIELD_LIMIT` has arrived."""
-        if size > FIELD_LIMIT:
-            raise self._broken(f"a header field of {size:,} bytes")
-        if self._count > FIELD_COUNT:
-            raise self._broken(f"{self._count} header fields")
-
-    def _check_head(self) -> None:
-        """Check the size of all fields; not needed where less has arrived in all."""
-        size = sum(len(name) + len(value) for name, value in self.headers.items())
-        if size > HEAD_LIMIT:
-            raise self._broken(f"{self._count} header fields of {size:,} bytes")
+    def _check_fields(self) -> None:
+        """Check number and sizes; not needed where less than `FIELD_LIMIT` has arrived."""
+        number = len(self._fields)
+        if number > FIELD_COUNT:
+            raise self._broken(f"{number} header fields")
+        sizes = [len(name) + len(value) for name, value in self._fields]
+        if max(sizes, default=0) > FIELD_LIMIT:
+            raise self._broken(f"a header field of {max(sizes):,} bytes")
+        if sum(sizes) > HEAD_LIMIT:
+            raise self._broken(f"{number} header fields of {sum(sizes):,} bytes")
 
     def _choose_framing(self) -> None:
         coding = self.headers.get("transfer-encoding", "identity").lower()
@@ -249,7 +249,7 @@ class UpstreamResponse:
 
     def _check_unfinished_head(self, data: Octets) -> None:
         limit = INTERIM_LIMIT if self._interim else HEAD_LIMIT
-        if self.received > limit or self._count > FIELD_COUNT:
+        if self.received > limit or len(self._fields) > FIELD_COUNT:
             raise BrokenResponse(f"{self.received:,} bytes without the end of the head")
         self._tail = (self._tail + bytes(data[-3:]))[-3:]
 
