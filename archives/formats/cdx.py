@@ -67,7 +67,8 @@ class CdxLines(ListDecoder):
 
     def _take_line(self, rows: list[Row], line: str) -> bool:
         """Read one line; return False if it cannot be read."""
-        if not line.strip("\r \t"):
+        # Of a long line only the beginning may have arrived.
+        if len(line) <= LONGEST_ITEM and not line.strip("\r \t"):
             self._after_blank = True
             self._no_captures += 1
             return True

@@ -108,6 +108,7 @@ def cut(document: bytes, places: list[int]) -> list[bytes]:
 @given(document=documents, places=st.lists(st.integers(0, 400) | st.integers(0, 70000)))
 @example(document=b"<a>; rel=memento; datetime=" + DATE, places=[31])
 @example(document=b"<a>; x='b, c'; rel=memento", places=[10])
+@example(document=b" " * 9000 + b"20150101000000", places=[8500])
 def test_the_division_into_chunks_makes_no_difference(
     decoder: Callable[[str], ListDecoder], document: bytes, places: list[int]
 ) -> None:
