@@ -49,7 +49,7 @@ from timegate.pages.archives import CHECKS_PATH as CHECKS
 from timegate.pages.archives import ArchivePages
 from timegate.pages.captures import CapturesPage, CaptureTables
 from timegate.pages.documentation import Documentation
-from timegate.pages.home import Home, RunningSearches, SearchEvents
+from timegate.pages.home import Home, PostedForm, RunningSearches, SearchEvents
 from timegate.pages.json_pages import JsonPage
 from timegate.pages.kept_answers import KeptAnswers
 from timegate.pages.rendering import Pages, icon, static
@@ -360,9 +360,10 @@ class _Handlers:
             thttp.series = SeriesOperations(self.series)
         return thttp
 
-    def posts(self) -> dict[str, PostHandler]:
+    def posts(self, home: Home) -> dict[str, PostHandler]:
         """Return the handlers of POST requests."""
         posts: dict[str, PostHandler] = {
+            "/": PostedForm(home),
             "/resolve": BatchResolve(self.resolve),
             "/wayback/available": Availabilities(self.answers, self.registry),
         }
@@ -397,7 +398,7 @@ async def open_routes(needs: Dependencies) -> AsyncIterator[Dispatch]:
             handlers.exact(home),
             handlers.prefixes(tables),
             without_files(handlers.resolve.whole),
-            handlers.posts(),
+            handlers.posts(home),
             handlers.writes(),
         )
         yield Dispatch(
