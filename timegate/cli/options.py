@@ -126,11 +126,13 @@ async def open_core(
 ) -> AsyncIterator["Core"]:
     """Build the core for *config*. Importing it takes a second, so it is imported here."""
     from timegate.app import build_core  # noqa: PLC0415
+    from timegate.observability.logs import errors_only  # noqa: PLC0415
 
-    async with build_core(
-        config, base_url, rate_limits=rate_limits, queue_patience=queue_patience
-    ) as core:
-        yield core
+    with errors_only():
+        async with build_core(
+            config, base_url, rate_limits=rate_limits, queue_patience=queue_patience
+        ) as core:
+            yield core
 
 
 def read_ids(option: str, text: str | None, registry: Registry) -> frozenset[str]:

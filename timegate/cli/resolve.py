@@ -22,6 +22,7 @@ from timegate.citations import PageDescription, copy_found
 from timegate.citations.forms import FORMS, Form, reference
 from timegate.cli.batch_options import BatchOptions, batch_options, show_queue_progress
 from timegate.cli.given import Given, SeveralFound, read_given
+from timegate.cli.network import here
 from timegate.cli.options import (
     BASE_URL,
     SearchOptions,
@@ -172,7 +173,7 @@ def _headline(
     """Return the words for a result without a copy, or with a doubt about the date."""
     if resolution.memento is None and judged.match.value == "none":
         lacking = failure(resolution, registry)
-        return {"headline": lacking.title, "words": lacking.detail}
+        return {"headline": here(lacking.title), "words": lacking.detail}
     return {"headline": DOUBTED} if doubt else {}
 
 

@@ -214,6 +214,12 @@ class Failure(NamedTuple):
     next_step: str
 
 
+def no_network(detail: str) -> Failure:
+    """Return the failure of a machine without network."""
+    kind = "no-network"
+    return Failure(kind, _TITLES[kind], detail, _NEXT_STEPS[kind])
+
+
 def failure(resolution: Resolution, registry: Registry) -> Failure:
     """Return why *resolution* has no memento, in the words of the problem."""
     return failure_in(json.loads(nothing_found(resolution, registry, {}).body))
