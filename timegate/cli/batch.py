@@ -32,7 +32,7 @@ from timegate.batch.source import ListSource
 from timegate.cli.batch_options import BatchOptions
 from timegate.cli.lists import ListJob, OpenEngines, local_engines, rates_in, run_list
 from timegate.cli.options import BASE_URL
-from timegate.cli.output import echo_text, ungrouped
+from timegate.cli.output import echo_text, typed_with, ungrouped
 from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
 from timegate.references.formats import REWRITTEN
@@ -188,6 +188,8 @@ class _Batch:
         binding = blake2b("\n".join([*settings, *options.date_column]).encode(), digest_size=16)
         if options.output != "-":
             path = Path(f"{options.output}.journal")
+            if options.resume and not path.exists():
+                _print(f"there is no {path} to continue: this run begins anew")
             return Journal(path, binding.hexdigest(), resume=options.resume)
         if options.resume:
             raise BadJournal(
@@ -205,7 +207,10 @@ class _Batch:
             with ungrouped(BadInput, BadJournal, BadQueue, OSError):
                 asyncio.run(self._run(journal, total, out))
         except KeyboardInterrupt:
-            _print("interrupted; continue with --resume")
+            if self._options.output == "-":
+                _print("interrupted; with --output FILE, a run can be continued")
+            else:
+                _print(f"interrupted; continue with --resume: {typed_with('--resume')}")
             sys.exit(_INTERRUPTED)
 
     async def _run(self, journal: Journal, total: int | None, out: BinaryIO) -> None:

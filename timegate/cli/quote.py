@@ -18,6 +18,7 @@ from timegate.cli.options import (
     contact_option,
     demo_option,
     open_core,
+    say_demo,
     with_contact,
 )
 from timegate.cli.output import ProgressLine, echo, echo_lines
@@ -123,6 +124,7 @@ def quote_command(  # noqa: PLR0913 -- one parameter for each option
     """
     with configured(config, archives, demo=demo) as basis:
         settings = with_contact(basis, contact)
+        say_demo(demo=demo)
         sys.exit(
             asyncio.run(
                 check_quote(settings, quote, identifier, at, bisect=bisect, as_json=as_json)

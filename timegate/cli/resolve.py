@@ -34,7 +34,9 @@ from timegate.cli.options import (
     configured,
     contact_option,
     demo_option,
+    is_file,
     open_core,
+    say_demo,
     title_options,
     with_contact,
 )
@@ -344,8 +346,11 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
     else:
         _check_usage(identifiers, batch, choices, single=as_json or form is not None)
     titles.check(form, identifiers)
+    repeated = _repeated(config, archives, contact, demo=demo)
+    _check_files(identifiers, repeated)
     with configured(config, archives, demo=demo) as basis:
         settings = with_contact(basis, contact)
+        say_demo(demo=demo)
         preferences = batch.required(choices.preferences(settings.registry))
         if batch.batch is not None or batch.is_queue_only:
             from timegate.cli.batch import resolve_batch  # noqa: PLC0415 -- slow to import
@@ -358,11 +363,20 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
             form,
             titles,
             as_json=as_json,
-            repeated=_repeated(config, archives, contact, demo=demo),
+            repeated=repeated,
         )
-        if demo and sys.stderr.isatty():
-            echo("The links work while the demo runs: timegate serve --demo", err=True)
         sys.exit(asyncio.run(resolve_all(settings, identifiers, options)))
+
+
+def _check_files(identifiers: tuple[str, ...], repeated: str) -> None:
+    """Raise UsageError for an ID that is the name of a file: its name would be a host."""
+    for text in identifiers:
+        if "/" not in text.strip("./") and ":" not in text and is_file(text):
+            batch = f"timegate resolve{repeated} --batch {shlex.quote(text)}"
+            raise click.UsageError(
+                f"{text} is a file. For the references in it, type: {batch}\n"
+                f"For a page of that name, type http://{text}/"
+            )
 
 
 def _check_usage(

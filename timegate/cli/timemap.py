@@ -24,6 +24,7 @@ from timegate.cli.options import (
     contact_option,
     demo_option,
     open_core,
+    say_demo,
     with_contact,
 )
 from timegate.cli.output import ProgressLine, echo, echo_lines, write_document
@@ -144,4 +145,5 @@ def timemap_command(  # noqa: PLR0913 -- one parameter for each option
     """
     with configured(config, archives, demo=demo) as basis:
         settings = with_contact(basis, contact)
+        say_demo(demo=demo)
         sys.exit(asyncio.run(print_list(settings, form, url)))
