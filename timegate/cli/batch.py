@@ -141,6 +141,13 @@ class _Batch:
         _print(self._summary(statistics))
         for line in added:
             _print(line)
+        without = self._source.lines_without()
+        if without:
+            have = "has" if without == 1 else "have"
+            _print(
+                f"{counted(without, 'line')} {have} no reference: the list was read as text; "
+                "--input-format lines reports every line"
+            )
         return 0 if self._options.exit_zero else statistics.worst
 
     def _check_source(self) -> None:

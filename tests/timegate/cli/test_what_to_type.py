@@ -81,6 +81,30 @@ def test_resuming_without_a_journal_says_that_it_begins_anew(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("http://museum.example/\nnonsense words\n", "1 line has no reference"),
+        (
+            "http://museum.example/ 2010\n\n# x\nhttp://museum.example/\na b\nc d\n",
+            "2 lines have",
+        ),
+        ("http://museum.example/\nhttp://museum.example/visit 2010 and more\n", ""),
+        ("We saw http://museum.example/ once.\nIt was cold.\n", ""),
+    ],
+)
+def test_a_line_of_a_list_without_a_reference_does_not_vanish(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    given = tmp_path / "list.txt"
+    given.write_text(text)
+
+    result = run("resolve", "--demo", "--batch", str(given))
+
+    assert said in result.stderr
+    assert ("--input-format lines" in result.stderr) == bool(said)
+
+
+@pytest.mark.parametrize(
     "arguments",
     [["resolve", MUSEUM], ["quote", "Open all year", MUSEUM], ["resolve", "--batch", "a.txt"]],
 )
