@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from archives.diagnostics import Malformed
 from archives.regex_compat import compiled
 from archives.registry import Registry
-from timegate.identifiers import parse_wrapped
+from timegate.identifiers import SCHEMES, parse_wrapped
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.references import Item
 from timegate.references.broken_lines import has_broken_pwid
-from timegate.references.links import SCHEMES, find_links, is_identifier
+from timegate.references.links import find_links, is_identifier
 from timegate.references.places import is_other_page
 
 if TYPE_CHECKING:
