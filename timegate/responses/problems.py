@@ -252,7 +252,13 @@ def nothing_found(
         detail = "no cached answer has a copy; repeat the request without only-if-cached"
         return problem(504, "not-cached", detail, headers=headers, **unchecked)
     missing = None if registry is None else missing_named_archive(resolution, registry)
-    members = {"archives": _attempts(resolution), **unchecked, **live_member(resolution)}
+    members = {
+        "archives": _attempts(resolution),
+        "identifier": resolution.query.identifier or resolution.query.original,
+        **({"wait": wait} if (wait := resolution.preferences.wait) else {}),
+        **unchecked,
+        **live_member(resolution),
+    }
     if not resolution.complete:
         unqueried = missing if resolution.unqueried is not None else None
         names = registry or names

@@ -131,6 +131,18 @@ async def test_a_list_sent_to_the_page_is_told_where_lists_are_read() -> None:
     assert "send a list to POST /resolve" in json.loads(seen.body)["detail"]
 
 
+async def test_a_problem_page_searches_again_for_the_reference_and_names_the_wait() -> None:
+    async with site(FakeArchive("a", NEVER)) as served:
+        short = await served.ask(f"/resolve/duri:2010:{URL}?wait=0.1", BROWSER)
+        usual = await served.ask(f"/resolve/duri:2010:{URL}", BROWSER)
+
+    page = Html(short.body.decode())
+    assert short.status == usual.status == 504
+    assert "This address gives archives 0.1 s: wait=30 gives them more." in page.text
+    assert f"duri:2010:{URL}" in page.text
+    assert "wait=" not in Html(usual.body.decode()).text
+
+
 async def test_a_url_is_resolved_at_the_date_beside_it() -> None:
     async with site(FakeArchive("a", 0.0, (EXACT, "20050613120000"))) as served:
         seen = await served.ask(asking(URL, "June 2005"), BROWSER)
