@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 BASE_URL: Final = "http://127.0.0.1:1208"
 """Base of the links in results if none is configured: the address of a default server."""
 
+DEMO_LINKS: Final = "The links work while the demo runs: timegate serve --demo"
+
 config_option = click.option(
     "--config",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -133,7 +135,7 @@ def is_file(text: str) -> bool:
 def say_demo(*, demo: bool) -> None:
     """Say at a terminal when the links that the demo prints and writes work."""
     if demo and sys.stderr.isatty():
-        echo("The links work while the demo runs: timegate serve --demo", err=True)
+        echo(DEMO_LINKS, err=True)
 
 
 @asynccontextmanager

@@ -80,6 +80,18 @@ def test_resuming_without_a_journal_says_that_it_begins_anew(tmp_path: Path) -> 
     assert "1 already done" in again.stderr
 
 
+def test_links_that_the_demo_writes_into_a_document_come_with_when_they_work(
+    tmp_path: Path,
+) -> None:
+    given, out = tmp_path / "a.md", tmp_path / "b.md"
+    given.write_text(f"[Museum]({MUSEUM}) (accessed 5 November 2010)\n")
+
+    result = run("resolve", "--demo", "--batch", str(given), "--output", str(out))
+
+    assert "http://127.0.0.1:1208/" in out.read_text()
+    assert "The links work while the demo runs: timegate serve --demo" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
