@@ -62,6 +62,44 @@ def test_one_of_several_references_is_chosen(
         expect(page.locator("#verdict")).to_contain_text("some days away")
 
 
+LONG = "".join(f"* [{PAGE}p{n} Page {n}] retrieved 5 November 2010\n" for n in range(300))
+"""A text that no address can hold."""
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_long_text_is_read_to_its_end(
+    browser: Browser, address: str, *, scripts: bool
+) -> None:
+    with browser.new_context(base_url=address, java_script_enabled=scripts) as context:
+        page = context.new_page()
+        page.goto("/")
+        page.locator("[name=q]").press("Control+a")
+        page.keyboard.insert_text(LONG)
+        page.get_by_role("button", name="Find a copy").click()
+
+        choices = page.locator(".choices li")
+        expect(choices).to_have_count(300)
+        expect(choices.last).to_contain_text(f"{PAGE}p299")
+        expect(choices.last).to_contain_text("5 November 2010, the date of access")
+
+
+def test_a_text_beyond_the_limit_is_not_cut_and_not_sent(page: Page) -> None:
+    page.goto("/")
+    page.locator("[name=q]").fill("é" * 100_001)
+
+    expect(page.locator("#q-over")).to_contain_text("The text has 100,001 characters")
+    expect(page.locator("#q-over")).to_contain_text("timegate resolve --batch FILE")
+    page.get_by_role("button", name="Find a copy").click()
+    expect(page.locator("[name=q]")).to_be_focused()
+    assert page.url.endswith("/")
+    assert Axe().run(page).violations_count == 0
+
+    page.locator("[name=q]").fill(PAGE)
+    expect(page.locator("#q-over")).to_be_hidden()
+    page.get_by_role("button", name="Find a copy").click()
+    expect(page.locator("#verdict")).to_contain_text("As requested")
+
+
 def test_a_choice_with_a_doubtful_date_is_never_ticked(page: Page) -> None:
     paste(page, TEXT)
 

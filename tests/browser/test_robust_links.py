@@ -94,6 +94,24 @@ def test_the_archived_version_is_offered_with_its_verdict(
     expect(page.locator(".timegate-robust p").nth(1)).not_to_be_empty()
 
 
+def test_the_offer_stays_within_the_window_at_its_lower_edge(
+    reader: tuple[Page, list[str]],
+) -> None:
+    page, _ = reader
+    page.evaluate("document.body.style.paddingTop = '250px'")
+    link = page.locator("#plain").bounding_box()
+    assert link is not None
+    page.set_viewport_size({"width": 800, "height": int(link["y"]) + 30})
+    page.mouse.move(link["x"] + 5, link["y"] + 5)
+    inside = "box => box.getBoundingClientRect().bottom <= innerHeight"
+
+    expect(page.locator(".timegate-robust button")).to_be_visible()
+    assert page.locator(".timegate-robust").evaluate(inside)
+    page.locator(".timegate-robust button").click()
+    expect(page.locator(".timegate-robust a").first).to_be_visible(timeout=20_000)
+    assert page.locator(".timegate-robust").evaluate(inside)
+
+
 def test_a_page_that_no_archive_has_is_reported_as_such(
     reader: tuple[Page, list[str]],
 ) -> None:

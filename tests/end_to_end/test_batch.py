@@ -234,7 +234,9 @@ async def test_an_interrupted_run_says_how_to_resume(tmp_path: Path) -> None:
         _, stderr = await process.communicate()
 
     assert process.returncode == 130
-    assert b"continue with --resume" in stderr
+    typed = f"--batch {given} --output {out} --resume\n"
+    assert b"continue with --resume: timegate resolve " in stderr
+    assert typed in stderr.decode()
     assert not out.exists()
 
 

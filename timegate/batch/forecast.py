@@ -37,6 +37,8 @@ class LaneLoad:
     """Items done in a second; None while that is not known."""
     asks: Mapping[str, float] = field(default_factory=dict)
     """Requests that an item cost that is done, by host."""
+    so_far: float | None = None
+    """Items done in a second since the start, which an unmeasured lane will hardly exceed."""
     needs: Mapping[str, float] | None = None
     """Requests that will still be sent for this lane, by host; None for as many as `asks`."""
 
@@ -75,7 +77,12 @@ def forecast(
             return None
         if load.rate is None or not any(load.need(host) > 0 for host in busy):
             seconds.append(load.left / rate)
-    return max(seconds, default=0.0)
+        if load.rate is None and load.so_far:
+            seconds.append(load.left / load.so_far)
+    longest = max(seconds, default=0.0)
+    # What archives allow says little where they allow almost anything.
+    is_known = longest >= 1 or all(load.rate or not load.left for load in lanes.values())
+    return longest if is_known else None
 
 
 def per_second(rate: Rate) -> float:
@@ -157,9 +164,10 @@ class LaneMeter:
             return LaneLoad(left, None, needs={lane: float(left)} if lane else {})
         asked = self._asked[lane]
         asks = {host: number / done for host, number in asked.items()}
-        return LaneLoad(
-            left, self._speeds[lane].measured(), asks, self._needs(lane, left, elsewhere)
-        )
+        seconds = self._clock() - self._began
+        so_far = done / seconds if seconds >= _SAMPLE else None
+        needs = self._needs(lane, left, elsewhere)
+        return LaneLoad(left, self._speeds[lane].measured(), asks, so_far, needs)
 
     def _needs(self, lane: str, left: int, elsewhere: int) -> dict[str, float]:
         """Return the requests that *left* items will cost, by host.

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from itertools import chain
 from typing import Final, NamedTuple
 
 from timegate.batch.model import ItemResult
@@ -107,9 +108,20 @@ def _with_article(name: str) -> str:
     return f"an {name}" if name == "hour" else f"a {name}"
 
 
-_WIDTH: Final = 720
+class _Shape(NamedTuple):
+    """How a chart is drawn."""
+
+    name: str
+    width: int
+    labels: int
+    """Width of the labels beside the bars; 0 if they are above these."""
+    step: int
+
+
 _BAR: Final = 18
-_LABELS: Final = 190
+_WIDE: Final = _Shape("wide", 720, 190, _BAR)
+_NARROW: Final = _Shape("narrow", 340, 0, 2 * _BAR + 4)
+"""For phones, on which the text of a wide one would be too small."""
 _LEAST: Final = 3
 """Minimum width of a bar, so that one lost reference is visible beside thousands."""
 _MOST_ROWS: Final = 10_000
@@ -127,6 +139,10 @@ _STYLE: Final = (
     "table{border-collapse:collapse;margin:1rem 0}td,th{text-align:left;"
     "padding:.4rem .8rem .4rem 0;vertical-align:top;overflow-wrap:anywhere;"
     "border-bottom:1px solid var(--line)}thead th{color:var(--soft);font-size:.85rem}"
+    ".gaps td:nth-child(2){overflow-wrap:normal;min-width:7rem}.narrow{display:none}"
+    "@media(max-width:40rem){.wide,.gaps thead{display:none}.narrow{display:block}"
+    ".gaps,.gaps tbody,.gaps tr,.gaps td{display:block}.gaps td{border:0;padding:0}"
+    ".gaps tr{padding:.5rem 0;border-bottom:1px solid var(--line)}}"
     "td.n,th.n{text-align:right}svg{max-width:100%;height:auto}.bar{fill:var(--accent)}"
     "svg text{font:13px system-ui,sans-serif;fill:currentColor}"
 )
@@ -167,7 +183,8 @@ def as_html(title: str, statistics: Statistics, gaps: Iterable[ItemResult]) -> I
 def _section(title: str, heading: str, meaning: str, bars: Sequence[Bar]) -> Iterator[str]:
     yield f"<section><h2>{_text(title)}</h2>"
     if any(bar.number for bar in bars):
-        yield from _chart(meaning, bars)
+        yield from _chart(meaning, bars, _WIDE)
+        yield from _chart(meaning, bars, _NARROW)
     yield "<details><summary>The numbers</summary>"
     yield f'<table><tr><th scope="col">{_text(heading)}</th><th scope="col" class="n">number'
     yield "</th></tr>"
@@ -176,31 +193,37 @@ def _section(title: str, heading: str, meaning: str, bars: Sequence[Bar]) -> Ite
     yield "</table></details></section>"
 
 
-def _chart(meaning: str, bars: Sequence[Bar]) -> Iterator[str]:
+def _chart(meaning: str, bars: Sequence[Bar], shape: _Shape) -> Iterator[str]:
     """Yield a bar chart."""
-    name = "".join(c if c.isalnum() else "-" for c in meaning.lower())
-    height = _BAR * len(bars) + 8
-    scale = (_WIDTH - _LABELS - 70) / max(bar.number for bar in bars)
+    name = "".join(c if c.isalnum() else "-" for c in f"{meaning.lower()}-{shape.name}")
+    left, height = shape.labels, shape.step * len(bars) + 8
+    scale = (shape.width - left - 70) / max(bar.number for bar in bars)
     description = "; ".join(f"{bar.label}: {bar.number}" for bar in bars if bar.number)
-    yield f'<svg viewBox="0 0 {_WIDTH} {height}" role="img"'
+    yield f'<svg class="{shape.name}" viewBox="0 0 {shape.width} {height}" role="img"'
     yield f' aria-labelledby="{name}-t {name}-d">'
     yield f'<title id="{name}-t">{_text(meaning)}</title>'
     yield f'<desc id="{name}-d">{_text(description)}</desc>'
     for number, bar in enumerate(bars):
-        top = _BAR * number + 4
+        top = shape.step * number + 4
         width = max(bar.number * scale, _LEAST) if bar.number else 0.0
         label = _text(bar.label)
-        yield f'<text x="{_LABELS - 8}" y="{top + 13}" text-anchor="end">{label}</text>'
-        yield f'<rect class="bar" x="{_LABELS}" y="{top}" width="{width:.1f}" height="14"/>'
-        yield f'<text x="{_LABELS + width + 6:.1f}" y="{top + 13}">{bar.number}</text>'
+        side = f'x="{left - 8}" text-anchor="end"' if left else 'x="0"'
+        yield f'<text {side} y="{top + 13}">{label}</text>'
+        top += 0 if left else _BAR
+        yield f'<rect class="bar" x="{left}" y="{top}" width="{width:.1f}" height="14"/>'
+        yield f'<text x="{left + width + 6:.1f}" y="{top + 13}">{bar.number}</text>'
     yield "</svg>"
 
 
 def _gaps(gaps: Iterable[ItemResult]) -> Iterator[str]:
-    yield '<section><h2>Less than asked</h2><div class="scroll"><table><thead><tr>'
+    rest = iter(gaps)
+    first = next(rest, None)
+    if first is None:
+        return
+    yield '<section><h2>Less than asked</h2><div class="scroll"><table class="gaps"><thead><tr>'
     yield "".join(f'<th scope="col">{name}</th>' for name in ("reference", "copy", "why"))
     yield "</tr></thead><tbody>"
-    for number, result in enumerate(gaps):
+    for number, result in enumerate(chain([first], rest)):
         if number == _MOST_ROWS:
             yield f'<tr><td colspan="3">more; the first {_MOST_ROWS} are listed</td></tr>'
             break

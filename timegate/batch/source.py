@@ -1,6 +1,7 @@
 """Opens a list, detects its format, and reads its items."""
 
 import sys
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
@@ -35,6 +36,8 @@ _BUFFER: Final = 1 << 16
 _ZONE: Final = compiled(r"^[0-9]++$|T[0-9]{2}|(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})$")
 """A notation with a time zone, or one that is always in UTC."""
 MOST_OCTETS: Final = 64 * 1024 * 1024
+_LONGEST_LIST: Final = 1024 * 1024
+"""Characters of a text in which lines without a reference are counted: it is read again."""
 _OFFICE: Final = ("docx", "pdf")
 _PLAIN_DOCUMENTS: Final = ("markdown", "rst", "latex", "text", "html")
 """Documents in which the link itself is replaced by one into an archive."""
@@ -116,6 +119,26 @@ class ListSource:
         if self._guessed and self.document is not None:
             raise BadInput(f"{why}; give the file a suffix for its format ({_SUFFIX_LIST})")
         return why
+
+    def lines_without(self) -> int:
+        """Return how many lines of a text that is a list have no reference; else 0.
+
+        In a list, every line with a reference begins with it.
+        """
+        text = self.document
+        if self.form != "text" or text is None or len(text) > _LONGEST_LIST:
+            return 0
+        starts = sorted(place.where.start for place in self.places() if place.where)
+        at = without = 0
+        for line in text.splitlines(keepends=True):
+            begin, at = at, at + len(line)
+            first = bisect_left(starts, begin)
+            if first < len(starts) and starts[first] < at:
+                if text[begin : starts[first]].strip():
+                    return 0
+            elif line.strip() and not line.startswith("#"):
+                without += 1
+        return without if without <= len(starts) else 0
 
     def items(self) -> Iterator[Item]:
         """Yield the items."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, TypeVar
 
 import click
 
-from timegate.cli.output import first_of, printable_errors
+from timegate.cli.output import TYPED, first_of, printable_errors
 from timegate.text import similar
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 AnyCommand = TypeVar("AnyCommand", bound=click.Command)
 _COLLECTED_AFTER: Final = 10_000
 """Objects. The server has a threshold of its own."""
+_VERBOSE: Final = ("--verbose", "-v", "--debug")
 _INTERRUPTED: Final = 130
 _NO_READER: Final = 141
 """128 plus the numbers of SIGINT and SIGPIPE, as in shells."""
@@ -122,7 +123,8 @@ class Commands(click.Group):
             ) from error
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the options of the group."""
+        """Read the options of the group; keep the words for commands that are suggested."""
+        ctx.meta[TYPED] = tuple(args)
         with printable_errors():
             return super().parse_args(ctx, args)
 
@@ -135,6 +137,8 @@ class Commands(click.Group):
         try:
             with printable_errors():
                 return super().invoke(ctx)
+        except (click.NoSuchOption, click.MissingParameter) as error:
+            raise _with_hint(error) from error
         except KeyboardInterrupt:
             sys.exit(_INTERRUPTED)
         except OSError as error:
@@ -145,6 +149,19 @@ class Commands(click.Group):
             if other is not None or matching is None:
                 raise
             _exit_on_output_error(matching.exceptions[0])
+
+
+def _with_hint(error: click.UsageError) -> click.UsageError:
+    """Return *error* with what to type, where an option is unknown or missing."""
+    hint = ""
+    if isinstance(error, click.NoSuchOption) and error.option_name in _VERBOSE:
+        hint = (
+            "--json prints all that is known of a result, and timegate closest every exchange "
+            "with an archive."
+        )
+    elif isinstance(error, click.MissingParameter) and isinstance(error.param, click.Option):
+        hint = error.param.help or ""
+    return click.UsageError(f"{error.format_message()} {hint}", error.ctx) if hint else error
 
 
 def _prepare_streams() -> None:

@@ -31,13 +31,14 @@ from timegate.batch.run import BadQueue, estimate
 from timegate.batch.source import ListSource
 from timegate.cli.batch_options import BatchOptions
 from timegate.cli.lists import ListJob, OpenEngines, local_engines, rates_in, run_list
-from timegate.cli.options import BASE_URL
-from timegate.cli.output import echo_text, ungrouped
+from timegate.cli.options import BASE_URL, DEMO_LINKS
+from timegate.cli.output import echo_text, typed_with, ungrouped
 from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
 from timegate.references.formats import REWRITTEN
 from timegate.references.lines import Columns
 from timegate.resolution.model import Preferences
+from timegate.responses.referral import is_demo
 from timegate.text import counted
 
 _MOST_LISTED: Final = 10
@@ -141,6 +142,15 @@ class _Batch:
         _print(self._summary(statistics))
         for line in added:
             _print(line)
+        if self._is_rewritten and is_demo(self._config.registry) and not sys.stderr.isatty():
+            _print(DEMO_LINKS)
+        without = self._source.lines_without()
+        if without:
+            have = "has" if without == 1 else "have"
+            _print(
+                f"{counted(without, 'line')} {have} no reference: the list was read as text; "
+                "--input-format lines reports every line"
+            )
         return 0 if self._options.exit_zero else statistics.worst
 
     def _check_source(self) -> None:
@@ -188,6 +198,8 @@ class _Batch:
         binding = blake2b("\n".join([*settings, *options.date_column]).encode(), digest_size=16)
         if options.output != "-":
             path = Path(f"{options.output}.journal")
+            if options.resume and not path.exists():
+                _print(f"there is no {path} to continue: this run begins anew")
             return Journal(path, binding.hexdigest(), resume=options.resume)
         if options.resume:
             raise BadJournal(
@@ -205,7 +217,10 @@ class _Batch:
             with ungrouped(BadInput, BadJournal, BadQueue, OSError):
                 asyncio.run(self._run(journal, total, out))
         except KeyboardInterrupt:
-            _print("interrupted; continue with --resume")
+            if self._options.output == "-":
+                _print("interrupted; with --output FILE, a run can be continued")
+            else:
+                _print(f"interrupted; continue with --resume: {typed_with('--resume')}")
             sys.exit(_INTERRUPTED)
 
     async def _run(self, journal: Journal, total: int | None, out: BinaryIO) -> None:
@@ -269,10 +284,16 @@ class _Batch:
             edits(document, self._source.places(), journal.result, self._options.require),
         )
 
+    @property
+    def _is_rewritten(self) -> bool:
+        """Whether the result is the document with other links."""
+        is_document = self._source.document is not None
+        return is_document and self._form not in FORMS and self._form != "html"
+
     def _added(self, journal: Journal) -> list[str]:
         """Return what was added to a rewritten document, and what has no copy."""
         document = self._source.document
-        if document is None or self._form in FORMS or self._form == "html":
+        if document is None or not self._is_rewritten:
             return []
         required = self._options.require
         words = new_links(document, self._source.places(), journal.result, required).words

@@ -27,7 +27,7 @@ from timegate.cli.options import (
     demo_option,
     with_contact,
 )
-from timegate.cli.output import echo, ungrouped
+from timegate.cli.output import echo, typed_with, ungrouped
 from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
 from timegate.extract.fetching import FoundCopy
@@ -100,7 +100,7 @@ def _extract(config: Config, preferences: Preferences, options: ExtractOptions) 
             if results.written:
                 output.finish()
     except KeyboardInterrupt:
-        echo("interrupted; continue with --resume", err=True)
+        echo(f"interrupted; continue with --resume: {typed_with('--resume')}", err=True)
         return _INTERRUPTED
     if not results.total:
         echo(source.none_found(), err=True)

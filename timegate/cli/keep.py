@@ -4,7 +4,7 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -26,6 +26,7 @@ from timegate.cli.options import (
     configured,
     contact_option,
     demo_option,
+    is_file,
     with_contact,
 )
 from timegate.cli.output import echo, ungrouped
@@ -136,7 +137,7 @@ def _sources(
     """Yield the lists; arguments that are no files are references of their own."""
     at = choices.moment()
     for number, text in enumerate(given):
-        if text == "-" or _is_file(text):
+        if text == "-" or is_file(text):
             yield _read(text, None, config, at)
             continue
         path = folder / f"{number}.txt"
@@ -151,12 +152,6 @@ def _read(
         return ListSource(name, form, Columns(None, ()), config.registry, at)
     except BadInput as error:
         raise BadInput(f"{name}: {error}") from error
-
-
-def _is_file(text: str) -> bool:
-    with suppress(OSError, ValueError):
-        return Path(text).is_file()
-    return False
 
 
 def _numbered(items: Iterable[Item]) -> Iterator[Item]:

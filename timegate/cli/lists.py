@@ -29,6 +29,7 @@ from timegate.batch.run import (
     rates_of,
     read_in_thread,
 )
+from timegate.cli.network import saying_without_network
 from timegate.cli.options import BASE_URL, open_core
 from timegate.config import Config
 from timegate.resolution.context import UNLIMITED
@@ -126,20 +127,21 @@ async def opened_environment(job: ListJob) -> AsyncIterator[BatchEnvironment]:
     """Open what a run needs to resolve the items of a list."""
     entries = chosen_entries(job.config, job.preferences)
     async with opened_core(job) as core:
-        yield BatchEnvironment(
-            partial(_resolve, core),
-            partial(_report, core),
-            # With the addresses of our own collections, as in reports: a part is raw bytes.
-            core.registry,
-            read_time,
-            entries,
-            HostQueries(
-                [entry for entry in entries if not entry.kind.is_local],
-                core.fetchers,
-                core.answers.remember,
-                partial(datetime.now, UTC),
-            ),
-        )
+        with saying_without_network(core):
+            yield BatchEnvironment(
+                partial(_resolve, core),
+                partial(_report, core),
+                # With the addresses of our own collections, as in reports: a part is raw bytes.
+                core.registry,
+                read_time,
+                entries,
+                HostQueries(
+                    [entry for entry in entries if not entry.kind.is_local],
+                    core.fetchers,
+                    core.answers.remember,
+                    partial(datetime.now, UTC),
+                ),
+            )
 
 
 @asynccontextmanager

@@ -1,7 +1,8 @@
 """Options that several commands share, their completion, and loading the configuration."""
 
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
@@ -12,9 +13,11 @@ import click
 from click.shell_completion import CompletionItem
 
 from archives.moment import Moment
+from archives.regex_compat import compiled
 from archives.registry import Registry, load_known
 from timegate.citations import UrlStatus
 from timegate.citations.forms import Form
+from timegate.cli.output import echo, typed_with
 from timegate.config import BadConfig, Config, load_config
 from timegate.config import check_contact as check_configured_contact
 from timegate.resolution.model import (
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 BASE_URL: Final = "http://127.0.0.1:1208"
 """Base of the links in results if none is configured: the address of a default server."""
 
+DEMO_LINKS: Final = "The links work while the demo runs: timegate serve --demo"
+
 config_option = click.option(
     "--config",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -52,6 +57,7 @@ contact_option = click.option(
     "--contact",
     help="Your contact, sent in User-Agent.",
 )
+_CONTACT: Final = compiled(r"https?://[^\s/]|(?:mailto:)?[^\s@:]++@[^\s@]")
 demo_option = click.option(
     "--demo",
     is_flag=True,
@@ -98,8 +104,11 @@ def with_contact(config: Config, contact: str | None) -> Config:
     Raises UsageError if public archives would be queried without a contact.
     """
     if contact is not None:
-        if not (contact.isascii() and contact.isprintable()):
-            raise click.UsageError("--contact must be a URL or address in printable ASCII")
+        if not (contact.isascii() and contact.isprintable() and _CONTACT.match(contact)):
+            raise click.UsageError(
+                "--contact must be a URL or address in printable ASCII, such as "
+                "mailto:you@example.org"
+            )
         config = replace(config, contact=contact)
     check_contact(config)
     return config
@@ -112,8 +121,21 @@ def check_contact(config: Config) -> None:
     except BadConfig as error:
         context = click.get_current_context()
         has_option = any(option.name == "contact" for option in context.command.params)
-        line = f"{context.command_path} --contact mailto:you@example.org ..."
+        line = typed_with("--contact", "mailto:you@example.org")
         raise click.UsageError(f"{error}\nTry: {line}" if has_option else str(error)) from error
+
+
+def is_file(text: str) -> bool:
+    """Whether *text* is the name of a file."""
+    with suppress(OSError, ValueError):
+        return Path(text).is_file()
+    return False
+
+
+def say_demo(*, demo: bool) -> None:
+    """Say at a terminal when the links that the demo prints and writes work."""
+    if demo and sys.stderr.isatty():
+        echo(DEMO_LINKS, err=True)
 
 
 @asynccontextmanager
@@ -126,11 +148,13 @@ async def open_core(
 ) -> AsyncIterator["Core"]:
     """Build the core for *config*. Importing it takes a second, so it is imported here."""
     from timegate.app import build_core  # noqa: PLC0415
+    from timegate.observability.logs import errors_only  # noqa: PLC0415
 
-    async with build_core(
-        config, base_url, rate_limits=rate_limits, queue_patience=queue_patience
-    ) as core:
-        yield core
+    with errors_only():
+        async with build_core(
+            config, base_url, rate_limits=rate_limits, queue_patience=queue_patience
+        ) as core:
+            yield core
 
 
 def read_ids(option: str, text: str | None, registry: Registry) -> frozenset[str]:

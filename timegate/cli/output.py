@@ -8,6 +8,7 @@ write such characters as escapes; the linter bans click's and rich's own.
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,15 @@ from typing import BinaryIO, Final, NamedTuple, TextIO
 import click
 
 from timegate.text import escaped
+
+TYPED: Final = "timegate.typed"
+"""Where the context of a command has the words after ``timegate``."""
+
+
+def typed_with(*more: str) -> str:
+    """Return the command line of this command, with *more* at its end."""
+    words: tuple[str, ...] = click.get_current_context().meta.get(TYPED, ())
+    return shlex.join(["timegate", *words, *(word for word in more if word not in words)])
 
 
 class Styled(NamedTuple):

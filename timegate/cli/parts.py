@@ -13,6 +13,7 @@ from archives.diagnostics import Malformed
 from archives.errors import ArchiveError
 from timegate.batch.model import Code, code_of, trusted
 from timegate.cli.given import SeveralFound, read_given
+from timegate.cli.network import failure_lines
 from timegate.cli.options import (
     BASE_URL,
     SearchOptions,
@@ -26,7 +27,7 @@ from timegate.cli.options import (
     open_core,
     with_contact,
 )
-from timegate.cli.output import ProgressLine, echo, write_document
+from timegate.cli.output import ProgressLine, echo, echo_lines, write_document
 from timegate.config import Config
 from timegate.parts.composite import PartLimits, PartsSummary
 from timegate.resolution.context import UNLIMITED
@@ -73,7 +74,7 @@ async def print_parts(
             code = code_of(resolution, verdict(resolution, registry))
             if resolution.memento is None:
                 lacking = failure(resolution, registry)
-                echo(f"{lacking.title}: {lacking.detail}", err=True)
+                echo_lines(failure_lines(lacking), err=True)
                 return code
             limits = PartLimits(requests=requests, seconds=_SECONDS)
             composite = await core.parts_of(resolution.memento, UNLIMITED, limits, preferences)

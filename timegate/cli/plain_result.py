@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from archives.model import Closest
 from archives.registry import Registry
+from timegate.cli.network import failure_lines
 from timegate.content.findings import QuoteFinding
 from timegate.resolution.model import LiveOriginal, Resolution
 from timegate.responses.problems import failure
@@ -42,8 +43,7 @@ def _nothing_lines(resolution: Resolution, registry: Registry) -> Iterator[str]:
     yield _nothing(resolution)
     lacking = failure(resolution, registry)
     if lacking.kind == "no-network":
-        yield f"{lacking.title}: {lacking.detail}"
-        yield lacking.next_step
+        yield from failure_lines(lacking)
     if resolution.unasked:
         urls = ", ".join(escaped(variant.url) for variant in resolution.unasked)
         yield f"not every archive was queried for {urls}"

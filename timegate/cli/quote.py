@@ -9,6 +9,7 @@ from typing import Final
 
 import click
 
+from timegate.cli.network import watched_network
 from timegate.cli.options import (
     BASE_URL,
     archives_option,
@@ -17,6 +18,7 @@ from timegate.cli.options import (
     contact_option,
     demo_option,
     open_core,
+    say_demo,
     with_contact,
 )
 from timegate.cli.output import ProgressLine, echo, echo_lines
@@ -35,7 +37,8 @@ async def check_quote(  # noqa: PLR0913 -- the options
     async with open_core(config, config.base_url or BASE_URL) as core:
         line.show("reading copies" if bisect else "reading the copy")
         try:
-            checked = await Gate(core).check_quote(text, quote, at=at, bisect=bisect)
+            with watched_network(core) as network:
+                checked = await Gate(core).check_quote(text, quote, at=at, bisect=bisect)
         except ValueError as error:
             line.clear()
             echo(f"{text}: {error}", err=True)
@@ -47,11 +50,13 @@ async def check_quote(  # noqa: PLR0913 -- the options
         members["standing"] = checked.found.standing
         echo(json.dumps({"code": _CODES[checked.status], **members}))
     else:
-        echo_lines(_lines(checked, bisect=bisect))
+        echo_lines(_lines(checked, network.lines, bisect=bisect))
     return _CODES[checked.status]
 
 
-def _lines(checked: CheckedQuote, *, bisect: bool) -> list[str]:
+def _lines(checked: CheckedQuote, offline: list[str], *, bisect: bool) -> list[str]:
+    if offline:
+        return [f"{checked.status}: it is not known whether a copy has it", *offline]
     lines = [f"{checked.status}: {escaped(checked.words)}"]
     if checked.uri is not None:
         lines.append(f"  {checked.uri}")
@@ -64,7 +69,8 @@ def _lines(checked: CheckedQuote, *, bisect: bool) -> list[str]:
         lines.append(f"  {escaped(checked.reason)}")
     if bisect:
         lines.append("  nothing is known of the time between two of them")
-    if checked.found.unanswered:
+    # Without a copy, the first line names them.
+    if checked.found.unanswered and checked.found.archive is not None:
         lines.append(f"  no answer from {', '.join(checked.found.unanswered)}")
     return lines
 
@@ -118,6 +124,7 @@ def quote_command(  # noqa: PLR0913 -- one parameter for each option
     """
     with configured(config, archives, demo=demo) as basis:
         settings = with_contact(basis, contact)
+        say_demo(demo=demo)
         sys.exit(
             asyncio.run(
                 check_quote(settings, quote, identifier, at, bisect=bisect, as_json=as_json)

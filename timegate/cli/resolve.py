@@ -22,6 +22,7 @@ from timegate.citations import PageDescription, copy_found
 from timegate.citations.forms import FORMS, Form, reference
 from timegate.cli.batch_options import BatchOptions, batch_options, show_queue_progress
 from timegate.cli.given import Given, SeveralFound, read_given
+from timegate.cli.network import here
 from timegate.cli.options import (
     BASE_URL,
     SearchOptions,
@@ -33,7 +34,9 @@ from timegate.cli.options import (
     configured,
     contact_option,
     demo_option,
+    is_file,
     open_core,
+    say_demo,
     title_options,
     with_contact,
 )
@@ -172,7 +175,7 @@ def _headline(
     """Return the words for a result without a copy, or with a doubt about the date."""
     if resolution.memento is None and judged.match.value == "none":
         lacking = failure(resolution, registry)
-        return {"headline": lacking.title, "words": lacking.detail}
+        return {"headline": here(lacking.title), "words": lacking.detail}
     return {"headline": DOUBTED} if doubt else {}
 
 
@@ -343,8 +346,11 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
     else:
         _check_usage(identifiers, batch, choices, single=as_json or form is not None)
     titles.check(form, identifiers)
+    repeated = _repeated(config, archives, contact, demo=demo)
+    _check_files(identifiers, repeated)
     with configured(config, archives, demo=demo) as basis:
         settings = with_contact(basis, contact)
+        say_demo(demo=demo)
         preferences = batch.required(choices.preferences(settings.registry))
         if batch.batch is not None or batch.is_queue_only:
             from timegate.cli.batch import resolve_batch  # noqa: PLC0415 -- slow to import
@@ -357,11 +363,20 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
             form,
             titles,
             as_json=as_json,
-            repeated=_repeated(config, archives, contact, demo=demo),
+            repeated=repeated,
         )
-        if demo and sys.stderr.isatty():
-            echo("The links work while the demo runs: timegate serve --demo", err=True)
         sys.exit(asyncio.run(resolve_all(settings, identifiers, options)))
+
+
+def _check_files(identifiers: tuple[str, ...], repeated: str) -> None:
+    """Raise UsageError for an ID that is the name of a file: its name would be a host."""
+    for text in identifiers:
+        if "/" not in text.strip("./") and ":" not in text and is_file(text):
+            batch = f"timegate resolve{repeated} --batch {shlex.quote(text)}"
+            raise click.UsageError(
+                f"{text} is a file. For the references in it, type: {batch}\n"
+                f"For a page of that name, type http://{text}/"
+            )
 
 
 def _check_usage(

@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from archives.registry import Registry
+from timegate.cli.network import here
 from timegate.cli.plain_result import named_archive, referral
 from timegate.resolution.model import Resolution
 from timegate.responses.answer_view import (
@@ -75,7 +76,7 @@ def show(  # noqa: PLR0913 -- what is shown, and where
 
 
 def _parts(view: AnswerView, symbols: dict[Tone, str]) -> Iterator[RenderableType]:
-    yield Text(f"{symbols[view.tone]} {view.headline}", f"bold {_STYLES[view.tone]}")
+    yield Text(f"{symbols[view.tone]} {here(view.headline)}", f"bold {_STYLES[view.tone]}")
     if view.copy is not None:
         yield _link(view.copy.uri)
         yield Text(f"captured {view.copy.captured}, in {view.copy.name}")
@@ -85,7 +86,7 @@ def _parts(view: AnswerView, symbols: dict[Tone, str]) -> Iterator[RenderableTyp
         yield Text(sentence(view.words))
     else:
         step = "" if view.referral else view.next_step
-        yield Text(f"{sentence(view.words)} {step}".rstrip())
+        yield Text(f"{sentence(view.words)} {here(step)}".rstrip())
     if view.quote is not None:
         yield _quote(view.quote, symbols)
     if view.others:

@@ -15,6 +15,7 @@ from typing import Final
 import click
 
 from archives.errors import ArchiveError
+from timegate.cli.network import failure_lines
 from timegate.cli.options import (
     BASE_URL,
     Words,
@@ -23,9 +24,10 @@ from timegate.cli.options import (
     contact_option,
     demo_option,
     open_core,
+    say_demo,
     with_contact,
 )
-from timegate.cli.output import ProgressLine, echo, write_document
+from timegate.cli.output import ProgressLine, echo, echo_lines, write_document
 from timegate.config import Config
 from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import Preferences
@@ -35,6 +37,7 @@ from timegate.responses.model import (
     StreamingResponse,
     identifier_in,
 )
+from timegate.responses.problems import failure_in
 from timegate.responses.timemap import TimeMapResponses
 from timegate.timemaps import FORMATS
 
@@ -69,7 +72,7 @@ async def print_list(config: Config, form: str, text: str) -> int:
             write_document(response.body)
             return _completeness(sources)
         problem = json.loads(response.body)
-        echo(f"{problem['title']}: {problem['detail']}", err=True)
+        echo_lines(failure_lines(failure_in(problem)), err=True)
     return _CODES.get(response.status, _NO_ANSWER)
 
 
@@ -142,4 +145,5 @@ def timemap_command(  # noqa: PLR0913 -- one parameter for each option
     """
     with configured(config, archives, demo=demo) as basis:
         settings = with_contact(basis, contact)
+        say_demo(demo=demo)
         sys.exit(asyncio.run(print_list(settings, form, url)))

@@ -244,6 +244,10 @@ SCHEMAS: Final[Mapping[str, Json]] = {
         "additionalProperties": False,
         "examples": [{"url": "duri:2010-11:http://museum.example/", "live": False}],
     },
+    "SearchForm": {
+        **_object({"q": _TEXT}, at=_TEXT),
+        "examples": [{"q": "duri:2010-11:http://museum.example/"}],
+    },
     "CheckForm": {
         **_object({"archive": _TEXT, "token": _TEXT}),
         "examples": [{"archive": "internet-archive", "token": "..."}],

@@ -19,6 +19,17 @@ PATHS: Final = {
         "The page for people; with q, the answer",
         answered("The page", HTML_CONTENT),
         ("question", "at"),
+        writes={
+            "post": WriteDescription(
+                "The same, for the form of the page",
+                {"application/x-www-form-urlencoded": "SearchForm"},
+                {
+                    "303": AnswerDescription("To the answer", {}, ("Location",)),
+                    **answered("The page, for a text that no address can hold", HTML_CONTENT),
+                },
+                problems=("400", "408", "413"),
+            )
+        },
     ),
     "/docs": PathDescription(
         "The documentation of this release", answered("The list", HTML_CONTENT), problems=STATIC

@@ -58,6 +58,7 @@ from timegate.responses.model import (
 )
 from timegate.responses.problems import internal, not_negotiable, problem, unreadable
 from timegate.responses.report import LONGEST_LINKS
+from timegate.verdict.words import DOUBTED
 
 VARY: Final = "accept, prefer"
 RESPONSE_FORMS: Final = ("json", "html", "redirect")
@@ -275,18 +276,22 @@ class Resolve:
         self, line: BatchLine, preferences: Preferences, context: RequestContext
     ) -> bytes:
         """Resolve one line of a batch; return one line of JSON."""
-        text = line.identifier
+        text, members = line.identifier, dict[str, object]()
         try:
             preferences = _with_also(preferences, line.also)
-            query = self.query(await self._reference_in(text))
+            reference = await self._reference_in(text)
+            members = dict(reference.members)
+            query = self.query(reference.text)
         except EarlyResponse as early:
             response = early.response
         else:
             resolution = await self._answers.resolve(query, preferences, context)
             response = self._answers.described(resolution, vary=VARY)
-        return row(text, response)
+            if members and resolution.memento is not None:
+                members["headline"] = DOUBTED
+        return row(text, response, members)
 
-    async def _reference_in(self, text: str) -> str:
+    async def _reference_in(self, text: str) -> "_LineReference":
         """Return the reference in a line of a batch. Raises EarlyResponse."""
         read = partial(_reference_in, text, self._registry, self._now())
         if len(text) <= _SHORT_TEXT:
@@ -348,19 +353,30 @@ def _too_busy(what: str) -> Response:
     return problem(503, "too-busy", detail, headers={"Retry-After": "5"})
 
 
-def _reference_in(text: str, registry: Registry, now: datetime) -> str:
-    """Return the only reference in a line of a batch, with its date; else the line itself.
+class _LineReference(NamedTuple):
+    """The reference in a line of a batch."""
 
-    If another date may be meant, a row could not say so.
-    """
+    text: str
+    members: Mapping[str, object] = {}
+    """What its row says besides, if another date may be meant."""
+
+
+def _reference_in(text: str, registry: Registry, now: datetime) -> _LineReference:
+    """Return the only reference in a line of a batch, with its date; else the line itself."""
     if len(text) > _LONGEST_LINE:
-        return text
+        return _LineReference(text)
     try:
         found = read_pasted(text, registry, now).found
     except Malformed:
-        return text
-    usable = [each for each in found if each.kind == "reference" and not each.dates.doubt]
-    return usable[0].dated if len(usable) == len(found) == 1 else text
+        return _LineReference(text)
+    if len(found) != 1 or found[0].kind != "reference":
+        return _LineReference(text)
+    one = found[0]
+    if not one.dates.doubt:
+        return _LineReference(one.dated)
+    used = one.identifier if one.at is None else f"duri:{one.at}:{one.identifier}"
+    read = {"reference": one.identifier, "said": one.said, "doubt": True}
+    return _LineReference(used, {"read": read})
 
 
 def _bad_parameter(rest: str, error: UnknownParameter | BadPreference) -> Response:
@@ -377,10 +393,11 @@ def _with_also(preferences: Preferences, urls: Sequence[str]) -> Preferences:
         raise EarlyResponse(problem(400, "bad-parameter", str(error))) from error
 
 
-def row(text: str, response: Response) -> bytes:
-    """Return the line of a batch for the input *text*."""
+def row(text: str, response: Response, members: Mapping[str, object] | None = None) -> bytes:
+    """Return the line of a batch for the input *text*; *members* are of the line itself."""
     document = json.loads(response.body) if response.body else {}
-    return json.dumps({"input": text, "status": response.status, **document}).encode() + b"\n"
+    known = {"input": text, "status": response.status, **document, **(members or {})}
+    return json.dumps(known).encode() + b"\n"
 
 
 def _response_form(parameters: Mapping[str, str], accept: str) -> str:

@@ -15,7 +15,8 @@ import threading
 import time
 import traceback
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import blake2b
 from secrets import token_bytes
@@ -127,6 +128,20 @@ def set_up(section: LogSection, stream: TextIO | None = None) -> None:
     root.setLevel(logging.WARNING)
     logging.getLogger("timegate").setLevel(section.level.upper())
     ACCESS.setLevel(logging.INFO if section.access else logging.CRITICAL)
+
+
+@contextmanager
+def errors_only() -> Iterator[None]:
+    """Log errors alone in the block, as text: commands report the rest in their own words."""
+    handler = _DirectHandler(sys.stderr)
+    handler.setFormatter(TextLines())
+    handler.setLevel(logging.ERROR)
+    root = logging.getLogger()
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
 
 
 def _handler(stream: TextIO | None) -> logging.Handler:

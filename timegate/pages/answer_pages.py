@@ -13,6 +13,7 @@ from timegate.pages.kept_answers import KeptAnswers
 from timegate.pages.rendering import HEADERS, Pages, wants_page
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Resolution
+from timegate.resolution.preferences import LONGEST_WAIT
 from timegate.responses.answer_view import answer_view, name_of
 from timegate.responses.answers import Answers
 from timegate.responses.model import Response
@@ -91,7 +92,7 @@ class HtmlProblems:
             "problem",
             title=lacking.title,
             detail=lacking.detail,
-            next_step=lacking.next_step,
+            next_step=" ".join(filter(None, (lacking.next_step, _more_time(problem)))),
             identifier=identifier,
             caret=_caret(identifier, problem.get("position")),
             archives=[*self._named(problem.get("archives"))],
@@ -105,6 +106,15 @@ class HtmlProblems:
             if isinstance(member, dict):
                 name = name_of(str(member.get("archive", "")), self._registry)
                 yield {**member, "name": name}
+
+
+def _more_time(problem: Mapping[str, object]) -> str:
+    """Return how to give archives more time, where the request limited it."""
+    wait, kind = problem.get("wait"), str(problem["type"]).rpartition("/")[2]
+    is_short = isinstance(wait, int | float) and wait < LONGEST_WAIT
+    if kind != "upstream-incomplete" or not is_short:
+        return ""
+    return f"This address gives archives {wait:g} s: wait={LONGEST_WAIT:g} gives them more."
 
 
 def _caret(text: str, position: object) -> Caret | None:

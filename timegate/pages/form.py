@@ -23,6 +23,10 @@ from timegate.text.times import read_time
 if TYPE_CHECKING:
     from timegate.references.model import FoundReference
 
+MOST_TEXT: Final = 100_000
+"""Characters of a pasted text: some 1,500 references, which are read in half a second."""
+LONGEST_ADDRESS: Final = 7_500
+"""Octets of the fields in an address. Many proxies refuse request lines of more than 8 kB."""
 _MOST_FIELDS: Final = 10
 _LONGEST_DATE: Final = 64
 _CONTEXT: Final = 60
@@ -47,6 +51,11 @@ class FormFields(NamedTuple):
     def address(self) -> str:
         """The query string of these fields."""
         return urlencode({name: value for name, value in self._asdict().items() if value})
+
+    @property
+    def length(self) -> int:
+        """Characters of the text; browsers send a line break as two."""
+        return len(self.q) - self.q.count("\r\n")
 
 
 class Caret(NamedTuple):
@@ -110,6 +119,12 @@ class FormQuery:
 
 def read_form(form: FormFields, registry: Registry, now: datetime) -> FormQuery:
     """Return the query of *form* at *now*. Raises FormRejection and SeveralReferences."""
+    if form.length > MOST_TEXT:
+        why = (
+            f"it has {form.length:,} characters, and this page reads {MOST_TEXT:,}. Paste it "
+            "in parts, or save it as a file and run: timegate resolve --batch FILE"
+        )
+        raise FormRejection(413, "The text is too long", why)
     at = _date(form.at)
     reading, found = _read(form.q, registry, now)
     remarks = []

@@ -2,6 +2,7 @@
 
 ``/?q=...&at=...`` is a complete page that needs no script. With scripts, ``/events?q=...``
 sends the parts of it that change: which archives have answered, and at the end the answer.
+Forms are posted, because an address cannot hold a long text.
 """
 
 import asyncio
@@ -19,7 +20,14 @@ from archives.moment import Moment
 from archives.registry import Registry
 from timegate.event_loop import SlowWork, end
 from timegate.pages.choices import SeveralReferences, Unresolvable, archive_name
-from timegate.pages.form import FormFields, FormQuery, FormRejection, read_form
+from timegate.pages.form import (
+    LONGEST_ADDRESS,
+    MOST_TEXT,
+    FormFields,
+    FormQuery,
+    FormRejection,
+    read_form,
+)
 from timegate.pages.kept_answers import KeptAnswers
 from timegate.pages.rendering import AT_ONCE, HEADERS, Pages, wants_page
 from timegate.resolution.context import RequestContext
@@ -34,6 +42,13 @@ from timegate.verdict import verdict
 
 _SHORT_TEXT: Final = 400
 """Characters of a pasted text that are read at once: that takes some 5 ms at most."""
+_MOST_BYTES: Final = 10 * MOST_TEXT
+"""Octets of a posted form; most characters take 1 to 9 in it."""
+_BODY_DEADLINE: Final = 15.0
+_FIRST_FIELDS: Final = 10
+_NO_FIELD: Final = (
+    "the body has no field q, the text with the reference; send a list to POST /resolve"
+)
 MOST_SEARCHES: Final = 32
 """Searches with live progress at once, in one process."""
 
@@ -256,12 +271,22 @@ class Home:
         self._at_once = at_once
         self._slow = SlowWork()
 
+    @property
+    def path(self) -> str:
+        """Where the page is."""
+        return f"{self._pages.root}/"
+
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Return the page, with the answer if the form was filled in.
 
         If the answer takes longer, browsers get the page at once, and the answer at its end.
         """
-        form = FormFields.of(request.rest)
+        return await self.answer(request, FormFields.of(request.rest))
+
+    async def answer(
+        self, request: ClientRequest, form: FormFields
+    ) -> Response | StreamingResponse:
+        """Return the page for *form*, as for a GET request or a posted form."""
         if not form.q:
             return self._page(200, form)
         try:
@@ -276,7 +301,7 @@ class Home:
             resolution = await self._searches.resolve(query.query, preferences, request.context)
             return self._answered(form, query, resolution, request.context)
         search = self._searches.start(query.query, preferences, request.context)
-        is_page = wants_page(request.header("Accept")) and request.method == "GET"
+        is_page = wants_page(request.header("Accept")) and request.method != "HEAD"
         await asyncio.wait({search.task}, timeout=self._at_once if is_page else None)
         if search.task.done():
             return self._answered(form, query, search.task.result(), request.context)
@@ -399,6 +424,27 @@ class Home:
             **{**_NO_RESULT, **values},
         )
         return Response(status, _PAGE_HEADERS, body.encode())
+
+
+class PostedForm:
+    """Answers the form: with the address of its answer or, to a long text, with the answer."""
+
+    def __init__(self, home: Home, body_deadline: float = _BODY_DEADLINE) -> None:
+        self._home = home
+        self.largest_body = _MOST_BYTES
+        self.body_deadline = body_deadline
+
+    async def __call__(
+        self, request: ClientRequest, body: bytes
+    ) -> Response | StreamingResponse:
+        """Read the fields in *body*. The address of a short text can be kept and sent."""
+        text = body.decode(errors="replace")
+        if not any(part.startswith("q=") for part in text.split("&", _FIRST_FIELDS)):
+            return problem(400, "bad-request", _NO_FIELD)
+        form = FormFields.of(text)
+        if len(form.address) > LONGEST_ADDRESS:
+            return await self._home.answer(request, form)
+        return Response(303, {"Location": f"{self._home.path}?{form.address}".rstrip("?")})
 
 
 class _Answer(NamedTuple):

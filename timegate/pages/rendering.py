@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from archives.uri import WEB
+from timegate.pages.form import LONGEST_ADDRESS, MOST_TEXT
 from timegate.responses.model import ClientRequest, Response, weights
 from timegate.responses.problems import problem
 from timegate.text import sentence
@@ -155,6 +156,8 @@ class Pages:
             "script": f"{base_url.rstrip('/')}/static/robust.js",
             "server": base_url.rstrip("/"),
             "is_demo": is_demo,
+            "most_text": MOST_TEXT,
+            "longest_address": LONGEST_ADDRESS,
         }
 
     def render(self, name: str, **values: object) -> str:

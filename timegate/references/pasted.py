@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from archives.diagnostics import Malformed
 from archives.regex_compat import compiled
 from archives.registry import Registry
-from timegate.identifiers import parse_wrapped
+from timegate.identifiers import SCHEMES, parse_wrapped
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.references import Item
 from timegate.references.broken_lines import has_broken_pwid
@@ -81,11 +81,24 @@ def read_pasted(text: str, registry: Registry, now: datetime) -> Pasted:
     found = extract(stripped, registry, now)
     if any(each.kind != "faulty" for each in found):
         return Pasted(None, found)
-    if complaint is None:
+    if complaint is not None:
+        raise _refusal(stripped, complaint, found) from complaint
+    try:
         return Pasted(parse_wrapped(stripped, registry))
-    if complaint.code == _BLANK and not found:
-        raise NoReference(stripped) from complaint
-    raise complaint
+    except Malformed as error:
+        raise _refusal(stripped, error, found) from error
+
+
+def _refusal(text: str, complaint: Malformed, found: "tuple[FoundReference, ...]") -> Malformed:
+    """Return *complaint*, or for prose that it has no link."""
+    if not found and (complaint.code == _BLANK or _is_prose(text)):
+        return NoReference(text)
+    return complaint
+
+
+def _is_prose(text: str) -> bool:
+    """Whether *text* has several words and does not begin as an identifier."""
+    return len(text.split(maxsplit=1)) > 1 and text.partition(":")[0].lower() not in SCHEMES
 
 
 def _is_opaque(reading: ParsedIdentifier) -> bool:

@@ -214,6 +214,12 @@ class Failure(NamedTuple):
     next_step: str
 
 
+def no_network(detail: str) -> Failure:
+    """Return the failure of a machine without network."""
+    kind = "no-network"
+    return Failure(kind, _TITLES[kind], detail, _NEXT_STEPS[kind])
+
+
 def failure(resolution: Resolution, registry: Registry) -> Failure:
     """Return why *resolution* has no memento, in the words of the problem."""
     return failure_in(json.loads(nothing_found(resolution, registry, {}).body))
@@ -246,7 +252,13 @@ def nothing_found(
         detail = "no cached answer has a copy; repeat the request without only-if-cached"
         return problem(504, "not-cached", detail, headers=headers, **unchecked)
     missing = None if registry is None else missing_named_archive(resolution, registry)
-    members = {"archives": _attempts(resolution), **unchecked, **live_member(resolution)}
+    members = {
+        "archives": _attempts(resolution),
+        "identifier": resolution.query.identifier or resolution.query.original,
+        **({"wait": wait} if (wait := resolution.preferences.wait) else {}),
+        **unchecked,
+        **live_member(resolution),
+    }
     if not resolution.complete:
         unqueried = missing if resolution.unqueried is not None else None
         names = registry or names

@@ -35,7 +35,7 @@ from timegate.observability.logs import AccessLog
 from timegate.pages.answer_pages import AnswerPages, HtmlProblems
 from timegate.pages.archives import CHECKS_PATH as CHECKS
 from timegate.pages.archives import ArchivePages
-from timegate.pages.home import Home, RunningSearches, SearchEvents
+from timegate.pages.home import Home, PostedForm, RunningSearches, SearchEvents
 from timegate.pages.json_pages import JsonPage
 from timegate.pages.kept_answers import KeptAnswers
 from timegate.pages.rendering import Pages, icon, static
@@ -417,9 +417,10 @@ class _Handlers:
             thttp.series = SeriesOperations(self.series)
         return thttp
 
-    def posts(self) -> dict[str, PostHandler]:
+    def posts(self, home: Home) -> dict[str, PostHandler]:
         """Return the handlers of POST requests."""
         posts: dict[str, PostHandler] = {
+            "/": PostedForm(home),
             "/resolve": BatchResolve(self.resolve),
             "/wayback/available": Availabilities(self.answers, self.registry),
         }
@@ -454,7 +455,7 @@ async def open_routes(needs: Dependencies) -> AsyncIterator[Dispatch]:
             handlers.exact(home),
             handlers.prefixes(stack),
             without_files(handlers.resolve.whole),
-            handlers.posts(),
+            handlers.posts(home),
             handlers.writes(),
         )
         yield Dispatch(

@@ -19,6 +19,22 @@ def test_the_allowance_is_used_until_a_lane_was_measured() -> None:
     assert forecast({"a": LaneLoad(80, None)}, {}) is None
 
 
+def test_an_unmeasured_lane_is_not_expected_to_be_faster_than_so_far() -> None:
+    clock = Clock(0.0)
+    meter = LaneMeter(clock)
+    for _ in range(7):
+        meter.done("", {})
+    clock.now = 12.0
+    lanes = {"": meter.load("", 33)}
+
+    assert forecast(lanes, {"": 2000.0}) == pytest.approx(33 / (7 / 12))
+
+
+def test_an_allowance_for_almost_anything_forecasts_nothing() -> None:
+    assert forecast({"": LaneLoad(33, None)}, {"": 2000.0}) is None
+    assert forecast({"": LaneLoad(0, None)}, {"": 2000.0}) == pytest.approx(0.0)
+
+
 def test_what_a_lane_used_of_an_archive_is_used_by_others_when_it_is_empty() -> None:
     lanes = {"": LaneLoad(10, 1.0, {"a": 1.0}), "a": LaneLoad(150, 7.0, {"a": 1.0})}
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,10 +12,12 @@ from hypothesis import strategies as st
 
 from archives.kinds import KINDS
 from archives.model import ArchiveEntry
-from archives.registry import entry_from
+from archives.registry import entry_from, load_known
 from tests.scenario import LIMITS, FakeArchive, World
 from tests.timegate.endpoints.served import QUICK, entries, resolve_of, serving
 from timegate.endpoints.resolve import BatchLine, Resolve
+from timegate.pages.choices import SeveralReferences
+from timegate.references.pasted import read_pasted
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Preferences
 from timegate.responses.answers import Answers
@@ -482,6 +485,41 @@ async def test_a_list_in_another_format_is_answered_line_by_line(body: str) -> N
         PWID: 200,
         "urn:pwid:b.example:2016Z:part:x": 400,
     }
+
+
+def _objects(body: bytes) -> list[dict[str, Any]]:
+    """Return the rows between the sizes of the chunks."""
+    return [json.loads(line) for line in body.splitlines() if line.startswith(b"{")]
+
+
+async def test_a_line_whose_date_is_in_doubt_is_answered_and_says_so() -> None:
+    body = f"{URL} (published 2010)\n{URL} (03/04/2016)\n{URL} (accessed 22 January 2016)\n"
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask("/resolve", method="POST", body=body.encode())
+
+    rows = {row["input"]: row for row in _objects(seen.body)}
+    assert [rows[line]["status"] for line in body.splitlines()] == [200, 200, 200]
+    published, either, certain = (rows[line] for line in body.splitlines())
+    assert published["headline"] == "Found, but another date may be meant"
+    assert published["read"]["reference"] == URL
+    assert published["read"]["doubt"] is True
+    assert "it may be 2016-04-03 or 2016-03-04" in " ".join(either["read"]["said"])
+    assert "read" not in certain
+
+
+async def test_the_lines_that_the_page_shows_are_accepted_as_a_batch() -> None:
+    text = (
+        "http://museum.example/ (2010) and http://museum.example/visit, "
+        "@article{a, doi={10.1000/182}, year={2001}}"
+    )
+    found = read_pasted(text, load_known(), datetime.now(UTC)).found
+    shown = SeveralReferences(found).lines
+    async with serving(FakeArchive("a", 0.0, (EXACT,))) as site:
+        seen = await site.ask("/resolve", method="POST", body=shown.encode())
+
+    assert len(found) > 1
+    assert len(_objects(seen.body)) == len(found)
+    assert {row["status"] for row in _objects(seen.body)} <= {200, 404}
 
 
 async def test_a_list_that_cannot_be_read_is_a_problem() -> None:

@@ -22,7 +22,13 @@ from timegate.endpoints.resolve import BatchResolve
 from timegate.pages.answer_pages import HtmlProblems
 from timegate.pages.archives import ArchivePages
 from timegate.pages.captures import CapturesPage, CaptureTables
-from timegate.pages.home import MOST_SEARCHES, Home, RunningSearches, SearchEvents
+from timegate.pages.home import (
+    MOST_SEARCHES,
+    Home,
+    PostedForm,
+    RunningSearches,
+    SearchEvents,
+)
 from timegate.pages.kept_answers import KeptAnswers
 from timegate.pages.rendering import Pages, static
 from timegate.pages.timeline import Timeline
@@ -31,7 +37,7 @@ from timegate.resolution.exhaustive import ExhaustiveResolver
 from timegate.resolution.model import Deadlines
 from timegate.resolution.resolver import Resolver
 from timegate.responses.answers import Answers
-from timegate.responses.model import Handler
+from timegate.responses.model import Handler, PostHandler
 from timegate.server.listener import listening
 from timegate.server.middleware import Dispatch, Routes
 from timegate.timemaps import ArchiveLists
@@ -98,7 +104,11 @@ async def site(
             "/timeline/": Timeline(lists, world.route, registry, Deadlines(0.2, 0.5)),
             "/static/": static,
         }
-        routes = Routes(exact, prefixes, resolve.whole, {"/resolve": BatchResolve(resolve)})
+        posts: dict[str, PostHandler] = {
+            "/": PostedForm(home),
+            "/resolve": BatchResolve(resolve),
+        }
+        routes = Routes(exact, prefixes, resolve.whole, posts)
         dispatch = Dispatch(routes, problem_page=HtmlProblems(pages, registry))
         async with listening(dispatch, "127.0.0.1", 0) as port:
             yield Site(port, world)

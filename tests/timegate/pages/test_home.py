@@ -2,7 +2,7 @@
 
 import json
 from importlib.resources import files
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -10,6 +10,7 @@ from archives.registry import entry_from
 from tests.scenario import NEVER, FakeArchive
 from tests.timegate.pages.served_pages import BROWSER, Html, site
 from timegate.citations.forms import FORMS
+from timegate.pages.form import MOST_TEXT
 from timegate.pages.rendering import Pages, prepare
 
 EXACT = "20160122112029"
@@ -32,7 +33,9 @@ async def test_the_front_page_has_one_field_and_a_date() -> None:
         "q",
         "at",
     ]
-    assert page.all("form")[0]["method"] == "get"
+    # Without scripts, an address could not hold a long text.
+    assert page.all("form")[0]["method"] == "post"
+    assert "maxlength" not in page.all("textarea")[0]
     assert {label["for"] for label in page.all("label")} == {"q", "at"}
 
 
@@ -55,6 +58,89 @@ async def test_the_field_takes_every_kind_of_reference(text: str) -> None:
     assert seen.status == 200
     assert f"http://a/{EXACT}/{URL}" in page.links
     assert "Open the copy from 22 January 2016, 11:20:29 UTC" in page.text
+
+
+FORM = ("Content-Type", "application/x-www-form-urlencoded")
+LIST = "".join(
+    f"* [http://example.org/p{n} Page {n}] retrieved 5 November 2010\r\n" for n in range(300)
+)
+"""A text that no address can hold: 18,000 characters."""
+
+
+async def test_a_posted_form_leads_to_the_address_of_its_answer() -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
+        body = urlencode({"q": URL, "at": "2016"}).encode()
+        posted = await served.ask("/", BROWSER, FORM, method="POST", body=body)
+        empty = await served.ask("/", BROWSER, FORM, method="POST", body=b"q=&at=")
+        answer = await served.ask(posted.headers["Location"], BROWSER)
+
+    assert posted.status == 303
+    assert posted.headers["Location"] == "/?q=http%3A%2F%2Fexample.org%2F&at=2016"
+    assert (empty.status, empty.headers["Location"]) == (303, "/")
+    assert "Open the copy from 22 January 2016" in Html(answer.body.decode()).text
+
+
+async def test_a_text_that_no_address_can_hold_is_answered_whole() -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
+        body = urlencode({"q": LIST, "at": ""}).encode()
+        seen = await served.ask("/", BROWSER, FORM, method="POST", body=body)
+
+    page = Html(seen.body.decode())
+    assert seen.status == 200
+    assert "Your text has 300 references" in page.text
+    assert page.text.count("5 November 2010, the date of access") == 300
+
+
+async def test_a_long_text_with_one_reference_is_searched_for_at_once() -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
+        text = "Lorem ipsum dolor sit amet. " * 400 + f"\n{URL} (accessed 22 January 2016)"
+        body = urlencode({"q": text}).encode()
+        seen = await served.ask("/", ("Accept", "*/*"), FORM, method="POST", body=body)
+
+    page = Html(seen.body.decode())
+    assert seen.status == 200
+    assert "Open the copy from 22 January 2016" in page.text
+    assert f"Reference found in your text: {URL}" in page.text
+
+
+async def test_a_text_beyond_the_limit_is_refused_with_a_way_that_reads_it() -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
+        body = urlencode({"q": "x" * MOST_TEXT + "yz"}).encode()
+        seen = await served.ask("/", BROWSER, FORM, method="POST", body=body)
+
+    page = Html(seen.body.decode())
+    assert seen.status == 413
+    assert "It has 100,002 characters, and this page reads 100,000." in page.text
+    assert "timegate resolve --batch FILE" in page.text
+
+
+async def test_line_breaks_of_a_posted_text_count_once() -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
+        text = f"{URL}" + "\r\n" * (MOST_TEXT - len(URL) - 1) + "x"
+        body = urlencode({"q": text}).encode()
+        seen = await served.ask("/", BROWSER, FORM, method="POST", body=body)
+
+    assert seen.status == 200
+
+
+async def test_a_list_sent_to_the_page_is_told_where_lists_are_read() -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
+        seen = await served.ask("/", FORM, method="POST", body=b"http://example.org/\n")
+
+    assert seen.status == 400
+    assert "send a list to POST /resolve" in json.loads(seen.body)["detail"]
+
+
+async def test_a_problem_page_searches_again_for_the_reference_and_names_the_wait() -> None:
+    async with site(FakeArchive("a", NEVER)) as served:
+        short = await served.ask(f"/resolve/duri:2010:{URL}?wait=0.1", BROWSER)
+        usual = await served.ask(f"/resolve/duri:2010:{URL}", BROWSER)
+
+    page = Html(short.body.decode())
+    assert short.status == usual.status == 504
+    assert "This address gives archives 0.1 s: wait=30 gives them more." in page.text
+    assert f"duri:2010:{URL}" in page.text
+    assert "wait=" not in Html(usual.body.decode()).text
 
 
 async def test_a_url_is_resolved_at_the_date_beside_it() -> None:

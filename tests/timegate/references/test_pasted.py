@@ -119,9 +119,18 @@ def test_nothing_is_found_where_there_is_no_reference(text: str) -> None:
         read(text)
 
 
-def test_words_without_a_link_are_told_what_to_write() -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "asdf qwer",
+        '"Opening hours". Lighthouse Museum. Archived from the original on 5 November 2010.',
+        "[1] <Opening hours>",
+        "Lorem ipsum " * 1000,
+    ],
+)
+def test_words_without_a_link_are_told_what_to_write(text: str) -> None:
     with pytest.raises(NoReference, match="there is no link in this text: write a URL"):
-        read("asdf qwer")
+        read(text)
 
 
 def test_a_date_of_access_in_the_future_is_not_used() -> None:

@@ -30,10 +30,25 @@ async function copy(button) {
   }
 }
 
-// Searches without a new page: the server sends progress, then the answer.
-function search(form) {
+function fields(form) {
   const query = new URLSearchParams(new FormData(form));
   if (!query.get("at")) query.delete("at");
+  return query;
+}
+
+// Says that a text is too long while it can still be changed; nothing is cut.
+function isTooLong(field) {
+  const [most, length] = [field.form.dataset.mostText, [...field.value.trim()].length];
+  const over = length > most;
+  element("q-length").textContent = length.toLocaleString("en");
+  element("q-over").hidden = !over;
+  field.setAttribute("aria-invalid", over);
+  return over;
+}
+
+// Searches without a new page: the server sends progress, then the answer.
+function search(form) {
+  const query = fields(form);
   const address = `${form.action}?${query}`;
   const [outcome, progress] = [element("outcome"), element("progress")];
   const line = element("progress-line");
@@ -68,10 +83,18 @@ function search(form) {
 
 let running = null;
 document.addEventListener("submit", (event) => {
-  if (event.target.id !== "ask" || !element("outcome")) return;
+  const form = event.target;
+  if (form.id !== "ask") return;
+  if (isTooLong(form.q)) {
+    event.preventDefault();
+    form.q.focus();
+    return;
+  }
+  // What no address can hold is posted, and answered by a new page.
+  if (!element("outcome") || `${fields(form)}`.length > form.dataset.longestAddress) return;
   event.preventDefault();
   running?.close();
-  running = search(event.target);
+  running = search(form);
 });
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button[data-copy]");
@@ -84,6 +107,9 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     event.target.form.requestSubmit();
   }
+});
+document.addEventListener("input", ({ target }) => {
+  if (target.id === "q") isTooLong(target);
 });
 if (!CSS.supports("field-sizing", "content")) {
   document.addEventListener("input", ({ target }) => {

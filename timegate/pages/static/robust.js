@@ -69,6 +69,18 @@
     leaving = setTimeout(() => isUsed(box) || isUsed(owner) || close(), 600);
   }
 
+  // Puts the offer below its link, or above it where the window ends.
+  function place() {
+    if (!box) return;
+    const at = owner.getBoundingClientRect();
+    const width = document.documentElement.clientWidth;
+    const height = box.getBoundingClientRect().height;
+    const isAbove = at.bottom + 2 + height > innerHeight && at.top - 2 - height >= 0;
+    const top = isAbove ? at.top - 2 - height : at.bottom + 2;
+    box.style.top = `${top + scrollY}px`;
+    box.style.left = `${Math.max(4, Math.min(at.left, width - 330)) + scrollX}px`;
+  }
+
   function paragraph(text) {
     const line = document.createElement("p");
     line.textContent = text;
@@ -136,14 +148,12 @@
     button.addEventListener("click", () => ask(reference, content));
     content.append(button);
     root.append(content);
-    const place = link.getBoundingClientRect();
-    const width = document.documentElement.clientWidth;
-    box.style.top = `${place.bottom + scrollY + 2}px`;
-    box.style.left = `${Math.max(4, Math.min(place.left, width - 330)) + scrollX}px`;
     box.addEventListener("pointerenter", stay);
     box.addEventListener("pointerleave", leave);
     // After the link, so that the keyboard reaches the offer next.
     link.after(box);
+    place();
+    new ResizeObserver(place).observe(content);
     return undefined;
   }
 

@@ -1,0 +1,130 @@
+"""Errors of the command line end with the words to type."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.timegate.cli.running import at_a_terminal
+from timegate.cli import main
+
+MUSEUM = "http://museum.example/"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments)
+
+
+def test_the_name_of_a_file_is_not_looked_up_as_a_host(tmp_path: Path) -> None:
+    refs = tmp_path / "refs.bib"
+    refs.write_text("@misc{a, url={http://museum.example/}}")
+    with pytest.MonkeyPatch.context() as here:
+        here.chdir(tmp_path)
+        result = run("resolve", "--demo", "refs.bib")
+        other = run("resolve", "--demo", "other.bib")
+
+    assert result.exit_code == 2
+    assert "refs.bib is a file" in result.stderr
+    assert "timegate resolve --demo --batch refs.bib\n" in result.stderr
+    assert "http://refs.bib/" in result.stderr
+    assert other.exit_code == 3
+
+
+def test_a_missing_contact_is_shown_in_the_line_that_was_typed() -> None:
+    result = run("resolve", "http://example.com/a b", "--json")
+
+    line = "timegate resolve 'http://example.com/a b' --json --contact mailto:you@example.org"
+    assert result.exit_code == 2
+    assert f"Try: {line}\n" in result.stderr
+
+
+@pytest.mark.parametrize("contact", ["foo", "mailto:", "@", "https://", "ftp://example.org/"])
+def test_a_contact_is_a_url_or_an_address(contact: str) -> None:
+    result = run("resolve", "--contact", contact, MUSEUM)
+
+    assert result.exit_code == 2
+    assert "mailto:you@example.org" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "contact", ["a@example.org", "mailto:a@example.org", "https://example.org/bots"]
+)
+def test_urls_and_addresses_are_contacts(contact: str) -> None:
+    assert run("resolve", "--demo", "--contact", contact, MUSEUM).exit_code == 0
+
+
+def test_a_missing_store_comes_with_what_it_may_be() -> None:
+    result = run("keep", "--demo", MUSEUM)
+
+    assert result.exit_code == 2
+    assert "a folder such as ./notes" in result.stderr
+
+
+def test_verbose_leads_to_the_options_that_tell_more() -> None:
+    result = run("resolve", "--demo", "--verbose", MUSEUM)
+
+    assert result.exit_code == 2
+    assert "--json" in result.stderr
+    assert "timegate closest" in result.stderr
+
+
+def test_resuming_without_a_journal_says_that_it_begins_anew(tmp_path: Path) -> None:
+    given, out = tmp_path / "list.txt", tmp_path / "rows.csv"
+    given.write_text(MUSEUM)
+    words = ("resolve", "--demo", "--batch", str(given), "--output", str(out), "--resume")
+
+    first, again = run(*words), run(*words)
+
+    assert f"there is no {out}.journal to continue: this run begins anew" in first.stderr
+    assert "begins anew" not in again.stderr
+    assert "1 already done" in again.stderr
+
+
+def test_links_that_the_demo_writes_into_a_document_come_with_when_they_work(
+    tmp_path: Path,
+) -> None:
+    given, out = tmp_path / "a.md", tmp_path / "b.md"
+    given.write_text(f"[Museum]({MUSEUM}) (accessed 5 November 2010)\n")
+
+    result = run("resolve", "--demo", "--batch", str(given), "--output", str(out))
+
+    assert "http://127.0.0.1:1208/" in out.read_text()
+    assert "The links work while the demo runs: timegate serve --demo" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("http://museum.example/\nnonsense words\n", "1 line has no reference"),
+        (
+            "http://museum.example/ 2010\n\n# x\nhttp://museum.example/\na b\nc d\n",
+            "2 lines have",
+        ),
+        ("http://museum.example/\nhttp://museum.example/visit 2010 and more\n", ""),
+        ("We saw http://museum.example/ once.\nIt was cold.\n", ""),
+    ],
+)
+def test_a_line_of_a_list_without_a_reference_does_not_vanish(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    given = tmp_path / "list.txt"
+    given.write_text(text)
+
+    result = run("resolve", "--demo", "--batch", str(given))
+
+    assert said in result.stderr
+    assert ("--input-format lines" in result.stderr) == bool(said)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["resolve", MUSEUM], ["quote", "Open all year", MUSEUM], ["resolve", "--batch", "a.txt"]],
+)
+def test_the_demo_says_at_a_terminal_when_its_links_work(
+    tmp_path: Path, arguments: list[str]
+) -> None:
+    (tmp_path / "a.txt").write_text(MUSEUM)
+
+    shown = at_a_terminal([*arguments, "--demo"], tmp_path)
+
+    assert shown.count("The links work while the demo runs: timegate serve --demo") == 1
