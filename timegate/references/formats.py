@@ -40,6 +40,7 @@ from timegate.references.model import (
     masked,
     place_of,
 )
+from timegate.references.own_lines import is_divided
 from timegate.references.places import other_page, read_place
 from timegate.references.prose import dated, read_citation, read_prose
 from timegate.references.ris import read_ris
@@ -507,7 +508,7 @@ def _dead_since(text: str, spans: Sequence[TextSpan]) -> Iterator[tuple[int, Fou
     starts = [span.start for span in spans]
     for tag in dead_tags(text):
         number = bisect_left(starts, tag.start) - 1
-        if number >= 0 and "\n\n" not in text[spans[number].end : tag.start]:
+        if number >= 0 and not is_divided(text[spans[number].end : tag.start]):
             yield number, tag.date
         elif spans and number < 0 and "\n" not in text[tag.start : spans[0].start]:
             yield 0, tag.date

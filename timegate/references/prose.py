@@ -45,6 +45,7 @@ from timegate.references.links import TextLink, find_hosts, find_links, meant
 from timegate.references.machine_texts import pages_of, without_hosts
 from timegate.references.mistyped_links import ALTERED, is_altered
 from timegate.references.model import FoundReference, masked
+from timegate.references.own_lines import is_divided
 from timegate.references.places import (
     LinkPlace,
     glued_at,
@@ -517,4 +518,4 @@ def _owner(text: str, spans: Sequence[Extent], after: int, date: WrittenDate) ->
 
 def _breaks(gap: str) -> int:
     lines = gap.count("\n")
-    return 0 if not lines else 2 if lines > 1 and not gap.strip() else 1 + ("\n\n" in gap)
+    return 0 if not lines else 2 if lines > 1 and not gap.strip() else 1 + is_divided(gap)
