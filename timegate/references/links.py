@@ -97,6 +97,7 @@ _ADDRESSES: Final = {
     "www": "http://www",
 }
 """Beginnings of links without a scheme of the Web, and their addresses."""
+_DOI: Final = compiled(r"(?:doi(?:[:\s]\s{0,2}|\.org/))?(?=10\.[0-9]{4,9}/)", re.IGNORECASE)
 _SCHEMES: Final = ("http://", "https://")
 _NOTHING_TO_UNDO: Final = compiled(r"https?://(?!https?:)[^\s/&\\(\[{][^&\\(\[{]*+")
 _ESCAPED_TWICE: Final = compiled(r"&amp;(?:amp;){1,3}")
@@ -390,8 +391,8 @@ def meant(written: str) -> str | None:
 
 def _with_scheme(link: str) -> str | None:
     lower = link.lower()
-    if lower.startswith(("doi", "10.")):
-        return f"https://doi.org/{link[link.index('10.') :]}"
+    if doi := _DOI.match(link):
+        return f"https://doi.org/{link[doi.end() :]}"
     for prefix, address in _ADDRESSES.items():
         if lower.startswith(prefix):
             return address + link[len(prefix) :].lstrip()
