@@ -6,7 +6,7 @@ TeX and HTML are undone. The scan is linear in the length of the text.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 from urllib.parse import unquote
@@ -416,7 +416,8 @@ def _without_scheme(text: str, start: int, end: int) -> Iterator[TextLink]:
 
 def find_hosts(text: str) -> Iterator[TextLink]:
     """Yield ``museum.org`` in a text without any link."""
-    for match in _HOST.finditer(text):
+    form = _HOST_LINE if are_hosts(text.split()) else _HOST
+    for match in form.finditer(text):
         if match[0].lower() not in _NO_HOSTS:
             # In "museum,example.org", the comma may be a dot.
             is_cut = _COMMA_BEFORE.search(text, max(0, match.start() - 65), match.start())
@@ -446,10 +447,13 @@ def is_identifier(text: str) -> bool:
     if len(text) > _LONGEST:
         return False
     lines = text.split()
-    if len(lines) > 1 and len(lines) != len(text.splitlines()):
+    written = [line for line in text.splitlines() if line.strip()]
+    if len(lines) > 1 and len(lines) != len(written):
         return _is_date(text)
     pairs = [*pairwise(lines)]
-    if any(_begins_with_link(line) and not _is_unfinished(last) for last, line in pairs):
+    if are_hosts(lines) or any(
+        _begins_with_link(line) and not _is_unfinished(last) for last, line in pairs
+    ):
         return False
     if text.partition(":")[0].lower() in SCHEMES:
         return trimmed(text, 0, len(text)) == len(text)
@@ -463,9 +467,30 @@ def is_identifier(text: str) -> bool:
     return not any(whole_date(line) or next(other_dates(line), None) for line in lines[1:])
 
 
+_BEFORE_LINK: Final = compiled(
+    r"[^\w\s/?&=#%~;:@+.,!$]{1,4}|\[[^\[\]\s]{0,80}\]\(|[(\[]?[0-9]{1,3}[.)\]]"
+)
+"""Before a link that is no part of another: a bullet, a bracket, or its words in Markdown."""
+
+
 def _begins_with_link(line: str) -> bool:
     link = next(find_links(line), None)
-    return link is not None and link.span.start == 0
+    if link is None:
+        return False
+    return not link.span.start or _BEFORE_LINK.fullmatch(line, 0, link.span.start) is not None
+
+
+_HOST_LINE: Final = compiled(
+    r"(?:[a-z0-9](?:[a-z0-9-]{0,62})\.){1,5}([a-z]{2,18})", re.IGNORECASE
+)
+
+
+def are_hosts(lines: Sequence[str]) -> bool:
+    """Whether each of several *lines* is a host without a path, and none is part of a link."""
+    matches = (_HOST_LINE.fullmatch(line) for line in lines)
+    return len(lines) > 1 and all(
+        match is not None and match[1].lower() not in _NO_DOMAIN for match in matches
+    )
 
 
 def _is_unfinished(line: str) -> bool:
