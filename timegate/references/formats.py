@@ -166,8 +166,9 @@ def _plain(text: str) -> InputFormat:
         in_all = bool(lines) and all(delimiter in line for line in lines)
         if not in_all or len(whole) <= 1:
             continue
-        is_one_word = " " not in lines[0] and not _may_be_links(lines, delimiter)
-        if is_one_word or _is_heading(lines[0], delimiter):
+        is_table = " " not in lines[0] and _has_column_of_links(whole, delimiter)
+        is_table = is_table and not _may_be_links(lines, delimiter)
+        if is_table or _is_heading(lines[0], delimiter):
             return "csv"
     listed = [line.split() for line in whole if line.strip() and line.lstrip()[0] != "#"]
     # A list has no lines of words; one word that is no reference is an entry with a fault.
@@ -181,6 +182,21 @@ def _plain(text: str) -> InputFormat:
     is_cut = any(link.incomplete and "." in link.identifier for link in find_links(text))
     is_broken = is_cut or _is_broken(listed) or has_broken_pwid(text)
     return "text" if is_prose or is_broken else "lines"
+
+
+def _has_column_of_links(lines: Sequence[str], delimiter: str) -> bool:
+    """Whether half of the cells of a column are links: it is not a list with numbers."""
+    rows = [line.split(delimiter) for line in lines[: _SAMPLE + 1] if line.strip()]
+    body = rows[1:] or rows
+    links = [sum(map(_is_link, column)) for column in zip_longest(*body, fillvalue="")]
+    # Links alone are a list with punctuation at the ends of its lines.
+    has_more = any(any(map(_is_link, row)) and len([*filter(None, row)]) > 1 for row in body)
+    return has_more and 2 * max(links, default=0) >= len(body)
+
+
+def _is_link(cell: str) -> bool:
+    word = cell.strip(" \"'")
+    return " " not in word and _BEGINS_WITH_REFERENCE.match(word) is not None
 
 
 def _may_be_links(lines: Sequence[str], delimiter: str) -> bool:
