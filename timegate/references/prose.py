@@ -408,12 +408,12 @@ def _doubt_after_two(
 ) -> None:
     """Add the second of two dates around a link to the link after it, if that has none.
 
-    In "[2014] A [2015] B", each date may be of the link after it.
+    In "[2014] A [2015] B", each date may be of the link after it, on lines of their own too.
     """
     for number in range(len(spans) - 1):
         dates = assigned[number]
-        is_line = "\n" not in text[spans[number].end : spans[number + 1].start]
-        if len(dates) > 1 and is_line and not assigned[number + 1] and choose(dates).doubt:
+        is_near = not is_divided(text[spans[number].end : spans[number + 1].start])
+        if len(dates) > 1 and is_near and not assigned[number + 1] and choose(dates).doubt:
             assigned[number + 1].append(dates[-1]._replace(basis="unmarked"))
 
 
