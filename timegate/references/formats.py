@@ -187,7 +187,8 @@ def _plain(text: str) -> InputFormat:
 def _has_column_of_links(lines: Sequence[str], delimiter: str) -> bool:
     """Whether half of the cells of a column are links: it is not a list with numbers."""
     rows = [line.split(delimiter) for line in lines[: _SAMPLE + 1] if line.strip()]
-    body = rows[1:] or rows
+    has_heading = len(rows) > 1 and next(find_links(lines[0]), None) is None
+    body = rows[1:] if has_heading else rows
     links = [sum(map(_is_link, column)) for column in zip_longest(*body, fillvalue="")]
     # Links alone are a list with punctuation at the ends of its lines.
     has_more = any(any(map(_is_link, row)) and len([*filter(None, row)]) > 1 for row in body)

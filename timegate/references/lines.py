@@ -14,6 +14,7 @@ from archives.regex_compat import compiled
 from timegate.references import BadInput, Item
 from timegate.references.dates import FIRST_PAGE, basis_of_name
 from timegate.references.json_shapes import has_other_pages, known_pages
+from timegate.references.links import find_links
 from timegate.text.written_dates import whole_date
 
 _NAMES: Final = ("pwid", "identifier", "url", "uri", "link", "href", "id")
@@ -325,7 +326,9 @@ def _items(
     sample = list(islice(rows, _SAMPLE))
     if max(map(len, sample)) > _MOST_COLUMNS:
         raise BadInput(f"not a CSV table: a row has more than {_MOST_COLUMNS:,} columns")
-    has_no_heading = columns.reference is None and any(map(is_reference, sample[0]))
+    # A cell with a link among words, or without a scheme, is no name of a column either.
+    has_links = any(is_reference(cell) or _has_link(cell) for cell in sample[0])
+    has_no_heading = columns.reference is None and has_links
     headings = [] if has_no_heading else [cell.strip().lower() for cell in sample[0]]
     body = sample if has_no_heading else sample[1:]
     place = _reference_column(columns.reference, headings, body, is_reference)
@@ -381,18 +384,34 @@ def _reference_column(
 ) -> int:
     if wanted is not None:
         return _column(wanted, headings)
-    width = max(map(len, body), default=0)
-    for column in range(width):
-        if headings[column : column + 1] == [_ALSO]:
-            continue
-        cells = [cell for row in body if (cell := _cell(row, column))]
-        # Half of them is enough: a faulty reference should be reported, not hide the column.
-        if cells and sum(map(is_reference, cells)) * 2 >= len(cells):
-            return column
+    column = _column_of(is_reference, headings, body)
     named = [headings.index(name) for name in REFERENCE_HEADINGS if name in headings]
-    if named or not body:
+    if column is None and (named or not body):
         return named[0] if named else 0
-    raise BadInput("no column contains URLs or identifiers; name it with --column")
+    # Links among words, or without a scheme.
+    column = _column_of(_has_link, headings, body) if column is None else column
+    if column is None:
+        raise BadInput("no column contains URLs or identifiers; name it with --column")
+    return column
+
+
+def _column_of(
+    is_one: Callable[[str], bool], headings: Sequence[str], body: Sequence[Sequence[str]]
+) -> int | None:
+    """Return the first column of whose cells half are references; None if there is none.
+
+    Half of them is enough: a faulty reference should be reported, not hide the column.
+    """
+    for column in range(max(map(len, body), default=0)):
+        cells = [cell for row in body if (cell := _cell(row, column))]
+        is_other = headings[column : column + 1] == [_ALSO]
+        if cells and not is_other and sum(map(is_one, cells)) * 2 >= len(cells):
+            return column
+    return None
+
+
+def _has_link(cell: str) -> bool:
+    return next(find_links(cell), None) is not None
 
 
 def _date_columns(wanted: Sequence[str], headings: Sequence[str]) -> list[int]:
