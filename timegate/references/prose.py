@@ -33,6 +33,7 @@ from timegate.references.dates import (
     ChosenDate,
     DateBasis,
     FoundDate,
+    access_word,
     choose,
     is_other_day,
     is_seen_otherwise,
@@ -89,6 +90,8 @@ _AND_ALSO: Final = compiled(
 )
 _CLOSED_ITEM: Final = compiled(r"[\s)\]]{0,2};\s")
 """The end of an item of a list in a sentence."""
+_LONGEST_ACCESS: Final = 30
+"""Characters of a word of access after a link."""
 _HIDDEN: Final = "\ufffc"
 """In place of the characters of a link."""
 _MOST_DATES: Final = 20
@@ -499,11 +502,9 @@ def _owner(text: str, spans: Sequence[Extent], after: int, date: WrittenDate) ->
         return after - 1
     gap_before = text[spans[after - 1].end : date.start]
     gap_after = text[date.end : spans[after].start]
-    # In brackets of its own after the link: "URL (accessed 5 November 2010)".
-    is_inside = _OPENED.match(gap_before) and _CLOSED.match(gap_after)
-    breaks = -1 if is_inside else _breaks(gap_before) - _breaks(gap_after)
-    if not breaks and _CLOSED_ITEM.match(gap_after) and not _CLOSED_ITEM.search(gap_before):
-        breaks = -1
+    breaks = _divided_from(
+        gap_before, gap_after, text[spans[after].end : spans[after].end + REACH]
+    )
     if breaks:
         return after if breaks > 0 else after - 1
     if CONNECTED.fullmatch(gap_after):
@@ -514,6 +515,27 @@ def _owner(text: str, spans: Sequence[Extent], after: int, date: WrittenDate) ->
         return after - 1
     closer = mark_before(gap_before[-REACH:]) == "accessed" and "\n" not in gap_before
     return after - 1 if closer else after
+
+
+def _divided_from(before: str, after: str, rest: str) -> int:
+    """Return whether more divides a date from the link *before* it (1) or *after* it (-1).
+
+    *rest* is what follows the link after it.
+    """
+    # In brackets of its own after the link: "URL (accessed 5 November 2010)".
+    if _OPENED.match(before) and _CLOSED.match(after):
+        return -1
+    breaks = _breaks(before) - _breaks(after)
+    if breaks:
+        return breaks
+    is_end_of_item = _CLOSED_ITEM.match(after) and not _CLOSED_ITEM.search(before)
+    # "A, accessed 5 November 2010, B, accessed 6 November 2011".
+    is_in_turn = _begins_with_access(before) and _begins_with_access(rest)
+    return -1 if is_end_of_item or is_in_turn else 0
+
+
+def _begins_with_access(words: str) -> bool:
+    return access_word(words.lstrip(" ,>([")) and "\n" not in words[:_LONGEST_ACCESS]
 
 
 def _breaks(gap: str) -> int:
