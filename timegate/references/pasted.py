@@ -117,7 +117,8 @@ def read_list(
 
     Of a list with more than *most*, at least one more than that is returned. Raises BadInput.
     """
-    from timegate.references.formats import extract, format_of, is_reference  # noqa: PLC0415
+    from timegate.references.detection import format_of  # noqa: PLC0415
+    from timegate.references.formats import extract, is_reference  # noqa: PLC0415
     from timegate.references.lines import Columns, read_json, read_table  # noqa: PLC0415
     from timegate.references.model import place_of  # noqa: PLC0415
 
@@ -147,7 +148,7 @@ def _form_without_type(text: str, body: bytes) -> str:
     if not _may_be_data(text):
         # Which of the other formats it has takes long to find out.
         return "lines"
-    from timegate.references.formats import format_of  # noqa: PLC0415
+    from timegate.references.detection import format_of  # noqa: PLC0415
 
     form = format_of("-", body)
     return form if form in ("json", "xml") else "lines"
