@@ -78,7 +78,8 @@ def read_pasted(text: str, registry: Registry, now: datetime) -> Pasted:
                 return Pasted(reading)
     from timegate.references.formats import extract  # noqa: PLC0415
 
-    found = extract(stripped, registry, now)
+    # The first line keeps its indentation, by which lists are told from citations.
+    found = extract(text.strip("\r\n").rstrip(), registry, now)
     if any(each.kind != "faulty" for each in found):
         return Pasted(None, found)
     if complaint is None:
