@@ -410,27 +410,6 @@ def unread_date(before: str, after: str) -> FoundDate | None:
     return None
 
 
-_LONG_AGO: Final = compiled(
-    r"\b(?:yesterday|(?:the\s)?same\s(?:day|date)|(?:last|past|this)\s(?:week|month|year|spring|summer|autumn|fall|winter|night)"
-    r"|(?:[0-9]{1,3}|an?|two|three|four|five|six|few|several|many)\s(?:hours?|days?|weeks?|months?|years?)\sago"
-    r"|gestern|vorgestern|letzte[sn]?\s(?:woche|monat|jahr)|vor\s(?:\w{1,10})\s(?:tagen|wochen|monaten|jahren)"
-    r"|hier|avant-hier|(?:la\ssemaine|le\smois|l['\u2019]an(?:née)?)\s(?:dernier|dernière|passée?)"
-    r"|ayer|anteayer|(?:la\ssemana|el\smes|el\saño)\spasad[ao]|ieri|ontem|gisteren|eilen|wczoraj|вчера)\b",
-    re.IGNORECASE,
-)
-"""A time before an unknown day."""
-
-
-def relative_date(before: str, after: str) -> FoundDate | None:
-    """Return a time such as "two years ago" in the words around a link; None if none."""
-    line = after.partition("\n")[0][:_LONGEST_LINE]
-    match = _LONG_AGO.search(line) or _LONG_AGO.search(before[-_LONGEST_LINE:])
-    return FoundDate(match[0], None, "unmarked") if match else None
-
-
-_LONGEST_LINE: Final = 200
-
-
 def _unread_after(text: str) -> FoundDate | None:
     """Return the first words of *text*, if they are a time and no articles or prepositions."""
     words = text.split()

@@ -39,7 +39,6 @@ from timegate.references.dates import (
     is_seen_otherwise,
     mark_before,
     names_access,
-    relative_date,
     unread_date,
 )
 from timegate.references.links import TextLink, find_hosts, find_links, meant
@@ -55,6 +54,7 @@ from timegate.references.places import (
     read_place,
 )
 from timegate.references.quotations import quotation_beside
+from timegate.references.relative_dates import relative_date
 from timegate.references.unexplained import unexplained
 from timegate.text.written_dates import MONTHS, WrittenDate, find_dates, other_dates
 

@@ -18,6 +18,7 @@ from unicodedata import decimal
 from archives.diagnostics import Malformed
 from archives.moment import Moment
 from archives.regex_compat import compiled
+from timegate.text.spelled_dates import in_digits
 
 DATE_WORDS: Final = tomllib.loads(
     files("timegate.text").joinpath("date_words.toml").read_text(encoding="utf-8")
@@ -394,6 +395,7 @@ def _is_local(date: WrittenDate, rest: str) -> bool:
 
 def _folded(text: str) -> str:
     """Return *text* with ASCII digits and hyphens in dates, of the same length."""
+    text = in_digits(text)
     if text.isascii():
         return text
     digits = {ord(each): str(decimal(each)) for each in {*text} if each.isdecimal()}
