@@ -15,12 +15,12 @@ from archives.regex_compat import compiled
 from timegate.identifiers import SCHEMES
 from timegate.references import TextSpan
 from timegate.references.broken_lines import PrintedText
+from timegate.references.broken_links import broken_link, may_be_broken
 from timegate.references.link_ends import (
     end_before_words,
     glued_word,
     may_go_on,
     open_parenthesis,
-    rest_in_next_line,
 )
 from timegate.references.mistyped_links import (
     MISTYPED,
@@ -296,13 +296,19 @@ def _link(text: str, span: TextSpan) -> TextLink | None:
     if has_no_domain(identifier) and (spaced := spaced_link(text, start)):
         written = TextSpan(start, spaced.end)
         return TextLink(written, text[slice(*written)], spaced.joined, incomplete=True)
-    if rest := rest_in_next_line(text, end, raw):
-        # The line may be broken inside the link: it is joined, and that is said.
-        last = trimmed(text, rest.start, rest.end)
-        joined = meant(text[start:raw] + text[rest.start : last])
-        if joined is not None and last > rest.start:
-            written = TextSpan(start, last)
-            return TextLink(written, text[start:last], joined, incomplete=True, lines=True)
+    if broken := broken_link(text, start, end, raw):
+        # It is joined, and that is said.
+        last = trimmed(broken.joined, 0, len(broken.joined))
+        joined = meant(broken.joined[:last])
+        written = TextSpan(start, broken.end - (len(broken.joined) - last))
+        if joined is not None and written.end > end:
+            return TextLink(
+                written,
+                text[slice(*written)],
+                joined,
+                incomplete=not broken.certain or is_repaired(text[start:end]),
+                lines=broken.lines,
+            )
     incomplete = (
         opened is not None
         or is_repaired(text[start:end])
@@ -425,6 +431,17 @@ def find_hosts(text: str) -> Iterator[TextLink]:
             yield TextLink(span, match[0], f"http://{match[0]}", is_cut is not None)
 
 
+def with_hosts(text: str, links: Sequence[TextLink]) -> list[TextLink]:
+    """Return *links*, and the hosts that are lines of a list in which each line is a word."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) < 2 or len(lines) != len(text.split()):
+        return [*links]
+    words = {line.strip() for line in lines}
+    hosts = (host for host in _HOST.finditer(text) if host[0] in words)
+    found = (TextLink(TextSpan(*host.span()), host[0], f"http://{host[0]}") for host in hosts)
+    return sorted([*links, *found])
+
+
 def video_address(link: str) -> str | None:
     """Return the address of the video that a link to Ghostarchive names; None if none."""
     head, sign, rest = link.partition("ghostarchive.org/varchive/")
@@ -450,10 +467,7 @@ def is_identifier(text: str) -> bool:
     written = [line for line in text.splitlines() if line.strip()]
     if len(lines) > 1 and len(lines) != len(written):
         return _is_date(text)
-    pairs = [*pairwise(lines)]
-    if are_hosts(lines) or any(
-        _begins_with_link(line) and not _is_unfinished(last) for last, line in pairs
-    ):
+    if _are_several(text, lines):
         return False
     if text.partition(":")[0].lower() in SCHEMES:
         return trimmed(text, 0, len(text)) == len(text)
@@ -465,6 +479,18 @@ def is_identifier(text: str) -> bool:
     from timegate.text.written_dates import other_dates, whole_date  # noqa: PLC0415 -- slow
 
     return not any(whole_date(line) or next(other_dates(line), None) for line in lines[1:])
+
+
+def _are_several(text: str, lines: Sequence[str]) -> bool:
+    """Whether *lines* of a word each are not one link that is broken into lines."""
+    pairs = [*pairwise(lines)]
+    if are_hosts(lines):
+        return True
+    if any(_begins_with_link(line) and not _is_unfinished(last) for last, line in pairs):
+        return True
+    if not (text.lower().startswith((*_SCHEMES, "www.")) or _HOST_PATH.match(text)):
+        return False
+    return any(_HOST.fullmatch(pair[1]) or not may_be_broken(*pair) for pair in pairs)
 
 
 _BEFORE_LINK: Final = compiled(

@@ -41,7 +41,7 @@ from timegate.references.dates import (
     names_access,
     unread_date,
 )
-from timegate.references.links import TextLink, find_hosts, find_links, meant
+from timegate.references.links import TextLink, find_hosts, find_links, meant, with_hosts
 from timegate.references.machine_texts import pages_of, without_hosts
 from timegate.references.mistyped_links import ALTERED, is_altered
 from timegate.references.model import FoundReference, masked
@@ -105,7 +105,8 @@ def read_prose(text: str, registry: Registry) -> Iterator[FoundReference]:
     links = pages_of(text, named)
     # Of the same length, so that positions stay.
     shown = masked(text, sorted({link.span for link in named} - {link.span for link in links}))
-    yield from dated(shown, links or find_hosts(shown), registry)
+    found = with_hosts(shown, links) if links else find_hosts(shown)
+    yield from dated(shown, found, registry)
 
 
 def dated(
@@ -117,7 +118,7 @@ def dated(
     """
     # Of the same length, so that positions stay.
     text = _INLINE.sub(lambda tag: " " * len(tag[0]), text)
-    text = _HYPHENATED.sub(_joined_month, text)
+    text = _HYPHENATED.sub(_joined_word, text)
     listed = [part for link in links for part in _divided(link, registry)]
     places = [*merged_places(text, [read_place(link, registry) for link in listed])]
     spans = [_extent(place) for place in places]
@@ -172,10 +173,11 @@ def _divided(link: TextLink, registry: Registry) -> Iterator[TextLink]:
 _HYPHENATED: Final = compiled(r"\b([^\W\d_]{2,10})-\r?\n[ \t]{0,8}([^\W\d_]{2,10})\b")
 
 
-def _joined_month(word: re.Match[str]) -> str:
-    """Return the name of a month that a line break divides as one word of the same length."""
+def _joined_word(word: re.Match[str]) -> str:
+    """Return a month or a word of access that a line break divides, in the same length."""
     joined = f"{word[1]}{word[2]}"
-    return joined.ljust(len(word[0])) if joined.lower() in MONTHS else word[0]
+    is_known = joined.lower() in MONTHS or access_word(joined)
+    return joined.ljust(len(word[0])) if is_known else word[0]
 
 
 def _quoting(
