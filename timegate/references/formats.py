@@ -5,7 +5,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from io import BytesIO
-from itertools import zip_longest
 from typing import Final, TypeVar
 
 from archives.diagnostics import Malformed
@@ -268,7 +267,7 @@ def _wikitext_places(text: str, registry: Registry, now: datetime) -> Iterator[R
         (place.item.references[0], place.where or place.link or TextSpan(0, 0))
         for place in places
     ]
-    yield from _of_copies(places, links, registry)
+    yield from _of_copies(text, places, links, registry)
 
 
 def _numbered(places: Iterator[ReferencePlace]) -> Iterator[ReferencePlace]:
@@ -293,7 +292,9 @@ def _of_wikitext(text: str, registry: Registry) -> Iterator[FoundReference]:
     for number, date in _dead_since(text, [each.span for each in found]):
         if found[number].dates == ChosenDate():
             found[number] = found[number]._replace(dates=choose([date]))
-    yield from _of_copies(found, [(each.identifier, each.span) for each in found], registry)
+    yield from _of_copies(
+        text, found, [(each.identifier, each.span) for each in found], registry
+    )
 
 
 _AFTER_TEMPLATE: Final = compiled(r"(?:(?!\{\{|</ref|<ref|https?://)[^\n]){0,120}")
@@ -331,13 +332,29 @@ T = TypeVar("T")
 
 
 def _of_copies(
-    references: Sequence[T], links: Sequence[tuple[str, TextSpan]], registry: Registry
+    text: str,
+    references: Sequence[T],
+    links: Sequence[tuple[str, TextSpan]],
+    registry: Registry,
 ) -> Iterator[T]:
-    """Yield *references*; of a link and the copy of the same page after it, only the copy."""
-    following: tuple[str, TextSpan] | None = None
-    for reference, link, following in zip_longest(references, links, links[1:]):
-        if following is None or not _is_copy(link, following, registry):
+    """Yield *references*; of a link and the copy of the same page beside it, only the copy."""
+    for number, (reference, link) in enumerate(zip(references, links, strict=True)):
+        following = links[number + 1 : number + 2]
+        before = links[max(0, number - 1) : number]
+        if any(_is_copy(link, each, registry) for each in following):
+            continue
+        if not any(_is_beside(text, each, link, registry) for each in before):
             yield reference
+
+
+def _is_beside(
+    text: str, copy: tuple[str, TextSpan], link: tuple[str, TextSpan], registry: Registry
+) -> bool:
+    """Whether *link* is the page of the *copy* before it on its line."""
+    between = text[copy[1].end : link[1].start]
+    if len(between) > _SAME_NOTE or "\n" in between or "<ref" in between:
+        return False
+    return _is_copy((link[0], copy[1]), (copy[0], link[1]), registry)
 
 
 def _is_copy(

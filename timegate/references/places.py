@@ -67,6 +67,8 @@ class LinkPlace(NamedTuple):
     """Whether it names one copy, whose time the link does not state."""
     is_nested: bool = False
     """Whether the link is a copy of an archive link, which may be meant or not."""
+    is_undated_copy: bool = False
+    """Whether it is a link into an archive that states no time."""
     is_redirect: bool = False
     """Whether the link is one of a mail filter or a search engine, with the page in it."""
 
@@ -104,7 +106,10 @@ def _readable(link: TextLink, reading: ParsedIdentifier, registry: Registry) -> 
         return place._replace(notes=(note, *place.notes), is_nested=True)
     if identifier.item is not None or not reading.kind.is_archive_link:
         time = identifier.time
-        return LinkPlace(link, "reference", text, end, own=time, page=identifier.item)
+        # A TimeGate is no copy: the time beside it is the one that it is asked for.
+        is_copy = reading.kind.is_archive_link and "/timegate/" not in text
+        place = LinkPlace(link, "reference", text, end, own=time, page=identifier.item)
+        return place._replace(is_undated_copy=is_copy and time is None)
     place = LinkPlace(
         link, "opaque", text, end, trouble=_NO_URL, archived=identifier.time, names_copy=True
     )

@@ -90,6 +90,7 @@ _AND_ALSO: Final = compiled(
 )
 _CLOSED_ITEM: Final = compiled(r"[\s)\]]{0,2};\s")
 """The end of an item of a list in a sentence."""
+_ENDS_PART: Final = compiled(r"[ \t]{0,2}[)\]]?[,;][ \t]{1,3}[<(\[\"]{0,2}")
 _LONGEST_ACCESS: Final = 30
 """Characters of a word of access after a link."""
 _HIDDEN: Final = "\ufffc"
@@ -258,6 +259,8 @@ def _chosen(place: LinkPlace, dates: Sequence[FoundDate]) -> ChosenDate:
         place.is_nested
         or ((place.names_copy or place.is_redirect) and chosen.at is None)
         or (not place.names_copy and _is_archived_later(chosen))
+        # The copy was looked at then, and is of an earlier time.
+        or (place.is_undated_copy and chosen.used and chosen.used.basis == "accessed")
         or (
             place.own is None
             and place.archived is not None
@@ -532,12 +535,15 @@ def _divided_from(before: str, after: str, rest: str) -> int:
         return breaks
     is_end_of_item = _CLOSED_ITEM.match(after) and not _CLOSED_ITEM.search(before)
     # "A, accessed 5 November 2010, B, accessed 6 November 2011".
-    is_in_turn = _begins_with_access(before) and _begins_with_access(rest)
+    # "A, accessed 5 November 2010, B".
+    is_in_turn = _begins_with_access(before) and (
+        _begins_with_access(rest) or _ENDS_PART.fullmatch(after) is not None
+    )
     return -1 if is_end_of_item or is_in_turn else 0
 
 
 def _begins_with_access(words: str) -> bool:
-    return access_word(words.lstrip(" ,>([")) and "\n" not in words[:_LONGEST_ACCESS]
+    return access_word(words.lstrip(" ,;>([")) and "\n" not in words[:_LONGEST_ACCESS]
 
 
 def _breaks(gap: str) -> int:

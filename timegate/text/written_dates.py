@@ -309,7 +309,7 @@ def _common_dates(text: str) -> Iterator[WrittenDate]:
 
 _EPOCH: Final = compiled(
     r"(?:(?:time|date|timestamp|stamp|ts|at|on)[\"']?\s?[:=]\s?[\"']?|@\s?)"
-    r"(?P<seconds>[6-9][0-9]{8}|1[0-9]{9})(?:[0-9]{3})?(?![\w.])",
+    r"(?P<seconds>[6-9][0-9]{8}|1[0-9]{9})(?:[0-9]{3}|\.[0-9]{1,6})?(?![\w.])",
     re.IGNORECASE,
 )
 """Seconds or milliseconds since 1970, after a word for a time."""
@@ -321,7 +321,8 @@ def _epochs(text: str) -> Iterator[WrittenDate]:
         time = datetime.fromtimestamp(int(match["seconds"]), UTC)
         start = match.start("seconds")
         moment = _moment(f"{time:%Y%m%d%H%M%S}")
-        yield WrittenDate(start, match.end(), text[start : match.end()], moment)
+        written = text[start : match.end()].partition(".")[0]
+        yield WrittenDate(start, match.end(), written, moment)
 
 
 def _stamps(text: str) -> Iterator[WrittenDate]:
