@@ -212,8 +212,14 @@ _LONGEST_HEAD: Final = 2_000
 _SAVED_FROM: Final = compiled(r"webpage capture\s{1,4}Saved from\s{1,4}$", re.IGNORECASE)
 
 
+_STATEMENT: Final = compiled(r"\b[SP](?P<property>813|577)(?:[|\t]|:\s)\+$")
+"""Before dates in statements of Wikidata: retrieved, and published."""
+
+
 def _basis_of_program(text: str, span: TextSpan, date: WrittenDate) -> DateBasis | None:
-    """Return what *date* is in the head of a response, or on a page of archive.today."""
+    """Return what *date* is in a statement or a head, or on a page of archive.today."""
+    if statement := _STATEMENT.search(text, max(0, date.start - 9), date.start):
+        return "accessed" if statement["property"] == "813" else "published"
     if date.start < span.end:
         return None
     if _SAVED_FROM.search(text, max(0, span.start - _NEAR), span.start):

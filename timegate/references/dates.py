@@ -446,6 +446,7 @@ def mark_before(
     """
     if not year and _MLA.search(text[-_LONGEST_GAP:]):
         return "accessed"
+    text = text if text.isascii() else _VOWELS.sub("", text)
     found = _last_mark(text)
     if found is None:
         return None
@@ -465,6 +466,8 @@ def mark_before(
     return basis if is_clause or _is_led(before, weak=is_weak) else None
 
 
+_VOWELS: Final = compiled(r"[\u064b-\u0652\u0640]++")
+"""Signs in Arabic words that most writers leave out."""
 _OF_PAGES: Final = frozenset(DATE_WORDS["clause"]["of_pages"])
 """Words of access that are said of pages, and not of places or people."""
 _CLAUSE: Final = compiled(

@@ -22,6 +22,27 @@ _DATES: Final = ("dates", "date", "datetime", "timestamp", "accessed")
 _PUBLISHED: Final = "issued"
 _ALSO: Final = "also"
 _QUOTES: Final = ("quote", "quotation")
+_COPIES: Final = (
+    *(
+        "archive_url",
+        "archive-url",
+        "archiveurl",
+        "archive url",
+        "archived_url",
+        "archived url",
+    ),
+    *(
+        "archived url",
+        "archive_link",
+        "archive link",
+        "wayback_url",
+        "wayback url",
+        "wayback",
+        "memento",
+    ),
+    *("memento_url", "snapshot_url", "snapshot url", "archived_copy", "archived copy"),
+)
+"""Names of columns with links to copies."""
 _UNCLEAR: Final = "No name of a field or column says when the page was seen"
 _OTHER_PAGES: Final = "The object names other addresses as well"
 _NOT_USED: Final = (
@@ -348,6 +369,7 @@ def _items(
     dates = dates or ([] if several else days)
     also = [column for column, name in enumerate(headings) if name == _ALSO]
     quotes = [column for column, name in enumerate(headings) if name in _QUOTES]
+    copies = [column for column, name in enumerate(headings) if name in _COPIES]
     valid = headings.index("valid") if {"valid", "parentname"} <= {*headings} else None
     position = 0
     for row in chain(body, rows):
@@ -357,10 +379,12 @@ def _items(
             written = tuple(filter(_may_be_seen, map(_calendar_time, cells)))
             is_counted = set(written).isdisjoint(cells) and bool(written)
             published = next(filter(None, (_cell(row, column) for column in issued)), "")
+            # The link to a copy is the most specific.
+            copy = [cell for column in copies if is_reference(cell := _cell(row, column))]
             yield Item(
                 position,
                 reference,
-                (reference,),
+                tuple(dict.fromkeys((*copy[:1], reference))),
                 written,
                 also=tuple(url for column in also for url in _cell(row, column).split()),
                 said=_UNCLEAR if doubt else _NOT_USED.format(published) if published else "",
@@ -428,7 +452,7 @@ def _access_columns(headings: Sequence[str]) -> list[int]:
     return named or [
         column
         for column, name in enumerate(headings)
-        if basis_of_name(name) in ("accessed", "archived")
+        if name not in _COPIES and basis_of_name(name) in ("accessed", "archived")
     ]
 
 

@@ -31,8 +31,14 @@ from timegate.references.mistyped_links import (
 )
 from timegate.text.html import decode_entities
 
+_SIGN_BEFORE: Final = r"[\s.,;:!?\"\u201d\u2019)\]]"
+_NUMBERED: Final = (
+    rf"(?=https?://)(?:(?<=\A[0-9])|(?<=\A[0-9]{{2}})|(?<={_SIGN_BEFORE}[0-9])"
+    rf"|(?<={_SIGN_BEFORE}[0-9]{{2}})|(?<={_SIGN_BEFORE}[0-9]{{3}}))"
+)
+"""A link right after the number of a footnote."""
 _START: Final = compiled(
-    rf"(?<![A-Za-z0-9@])(?:view-source:)?(?:{MISTYPED}|urn:(?:pwid|duri|tdb):|pwid:|duri:|tdb:|pdi://"
+    rf"(?:(?<![A-Za-z0-9@])|{_NUMBERED})(?:view-source:)?(?:{MISTYPED}|urn:(?:pwid|duri|tdb):|pwid:|duri:|tdb:|pdi://"
     r"|(?:h(?:tt|xx|\*\*)|tt)ps?(?:\s?:\s?|\[:\]|\(:\))//"
     r"(?:\x20(?=(?:[\w-]{1,63}\.){1,5}[a-z]{2,18}(?:[/\s]|$)))?"
     r"|h(?:tt|xx)ps?\[://\]|(?<![:/\\\w])//(?=(?:[\w-]{1,63}\.){1,5}[a-z]{2,18}(?::[0-9]{1,5})?(?:[/?\s]|$))"
@@ -315,7 +321,7 @@ def _link(text: str, span: TextSpan) -> TextLink | None:
         or has_no_domain(identifier)
         or _WORD_CELL.search(identifier, max(0, len(identifier) - _LONGEST_CELL)) is not None
         or _GLUED_LINK.match(text, end) is not None
-        or _GLUED_LINK.match(text, start) is not None
+        or (_GLUED_LINK.match(text, start) is not None and not _has_number(text, start))
         or _BAD_SCHEME.search(text, max(0, start - 8), start) is not None
         or _may_be_own_number(text, end)
         or glued is not None
@@ -325,6 +331,19 @@ def _link(text: str, span: TextSpan) -> TextLink | None:
         or "\u2018" in text[start:end]
     )
     return TextLink(TextSpan(start, end), text[start:end], identifier, incomplete)
+
+
+_NUMBER_BEFORE: Final = compiled(
+    r"(?:(?:^|\n)[ \t]{0,8}|[^\W\d_][.,;:!?\"\u201d\u2019)\]]{1,3})[0-9]{1,3}$"
+)
+"""The number of a footnote at the beginning of a line, or after a sentence."""
+
+
+def _has_number(text: str, start: int) -> bool:
+    """Whether a link stands right after the number of a footnote, as in ``text.12http://``."""
+    begin = max(0, start - _LONGEST_NOTE * 2)
+    number = _NUMBER_BEFORE.search(text[begin:start])
+    return number is not None and (bool(number.start()) or not begin or number[0][0] == "\n")
 
 
 def _may_be_own_number(text: str, end: int) -> bool:
