@@ -378,7 +378,9 @@ def _items(
             cells = [cell for column in dates if (cell := _cell(row, column))]
             written = tuple(filter(_may_be_seen, map(_calendar_time, cells)))
             is_counted = set(written).isdisjoint(cells) and bool(written)
+            is_in_path = not is_known and any(_is_in_path(reference, cell) for cell in cells)
             published = next(filter(None, (_cell(row, column) for column in issued)), "")
+            said = _NOT_USED.format(published) if published else ""
             # The link to a copy is the most specific.
             copy = [cell for column in copies if is_reference(cell := _cell(row, column))]
             yield Item(
@@ -387,9 +389,9 @@ def _items(
                 tuple(dict.fromkeys((*copy[:1], reference))),
                 written,
                 also=tuple(url for column in also for url in _cell(row, column).split()),
-                said=_UNCLEAR if doubt else _NOT_USED.format(published) if published else "",
+                said=_UNCLEAR if doubt or is_in_path else said,
                 # Seconds since 1970 may be of anything that a program did.
-                doubt=doubt or bool(published) or is_counted,
+                doubt=doubt or bool(published) or is_counted or is_in_path,
                 quote=next(filter(None, (_cell(row, column) for column in quotes)), ""),
                 published=published,
             )
@@ -485,6 +487,19 @@ def _is_day(cell: str) -> bool:
     if date is None or not (date.moment or date.readings):
         return False
     return len((date.moment or date.readings[0]).digits) > len("2010")
+
+
+_DAY_IN_PATH: Final = compiled(
+    r"/((?:19|20)[0-9]{2})[/-]?([01]?[0-9])[/-]?([0-3]?[0-9])(?=[/_-])"
+)
+
+
+def _is_in_path(reference: str, cell: str) -> bool:
+    """Whether a day is in the address too: then it may be the day of publication."""
+    day, date = _DAY_IN_PATH.search(reference), whole_date(cell)
+    if day is None or date is None or date.moment is None:
+        return False
+    return date.moment.digits[:8] == f"{day[1]}{int(day[2]):02}{int(day[3]):02}"
 
 
 def _may_be_seen(cell: str) -> bool:
