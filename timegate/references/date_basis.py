@@ -38,7 +38,7 @@ _PARENTHESES: Final = frozenset("(\uff08")
 _MARK_BEFORE_LINK: Final = compiled(
     r"(?:(?P<archived>archived|preserved|saved)|retrieved|accessed|viewed|visited|consulted"
     r"|downloaded|cited"
-    r"|\b(?:i|we)\s(?:last\s|first\s|also\s|just\s)?(?:looked\sat|saw|checked|opened|read|found|went\sto)"
+    r"|\b(?:i|we)\s(?:last\s|first\s|also\s|just\s)?(?:looked\sat|saw|checked|read|found|went\sto)"
     r"(?:\s(?:the|this|that|it|its|their)(?:\s(?:web\s?)?(?:page|site|list|notice|version|text))?)?)(?:\sit|\sby\s\w{1,20})?"
     r"(?:\sonline)?(?:\s(?:from|at|via|by|in|with)(?-i:\s[A-Z][\w.]{1,20}){0,3})?"
     r"(?:\sthe\soriginal)?[\s:<(\[]{0,4}$",

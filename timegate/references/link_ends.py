@@ -112,6 +112,8 @@ def _goes_on(text: str, end: int, raw: int) -> bool:
     last = text[raw - 1]
     if raw == end and (word := _NEXT_WORD.match(text, raw)) and FILE.match(text, word.end()):
         return True
+    if raw == end and _is_lone_word(text, raw):
+        return True
     if raw > end + 1 or last not in "/-_?=&.":
         return False
     if word := _NEXT_WORD.match(text, raw):
@@ -121,6 +123,19 @@ def _goes_on(text: str, end: int, raw: int) -> bool:
     if line is None or ADDRESS.match(text, line.end()):
         return False
     return is_rest(text, line.end(), last)
+
+
+_LONE_WORD: Final = compiled(
+    r"[ \t]{0,4}\r?\n(?!(?:from|with|also|then|plus|oder)\b)([a-z]{4,40})[ \t]{0,4}(?:\r?\n|\Z)"
+)
+
+
+def _is_lone_word(text: str, at: int) -> bool:
+    """Whether the next line is one word in small letters, which may be the rest of a link."""
+    from timegate.references.dates import access_word  # noqa: PLC0415 -- slow to import
+
+    word = _LONE_WORD.match(text, at)
+    return word is not None and not access_word(word[1])
 
 
 def is_rest(text: str, at: int, last: str) -> bool:

@@ -15,6 +15,10 @@ from timegate.references.links import find_links
         ("see http://a.example/b/\nc/d/\ne.html.", "http://a.example/b/c/d/e.html", True),
         ("http://a.example/My File.pdf is", "http://a.example/My%20File.pdf", True),
         ("http://a.example/b/\nand more", "http://a.example/b/", False),
+        ("http://a.example/obj\nects", "http://a.example/obj", True),
+        ("http://a.example/objects\nHours", "http://a.example/objects", False),
+        ("http://a.example/b\nand\nmore", "http://a.example/b", False),
+        ("http://a.example/b\naccessed\n5 May 2010", "http://a.example/b", False),
         ("http://a.example/My file is a.pdf", "http://a.example/My", False),
     ],
 )
