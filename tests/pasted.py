@@ -224,6 +224,8 @@ def judge(  # noqa: C901, PLR0911 -- one branch for each grade
 
 
 def _judge_ambiguous(row: Row, found: Sequence[Read]) -> tuple[Grade, str]:
+    if not row.expect and not found:
+        return "right", ""
     ticked = [read for read in found if read.ticked]
     pages = {one.url for one in row.expect}
     if len(ticked) == len(found) and ticked:
@@ -363,9 +365,14 @@ def _of_page(address: str, page: str) -> Iterator[Read]:
         yield reported(report, ticked=heading[1] == "good", said=said)
     elif opaque := _OPAQUE.search(page):
         field = _FIELD.search(page)
-        yield Read(html.unescape(opaque[1]), (field and field[1]) or None, ticked=False)
+        yield _opaque(html.unescape(opaque[1]), (field and field[1]) or None)
     elif "This is a list of captures" in page and (link := _CAPTURES.search(page)):
         yield Read(unquote(html.unescape(link[1])), None, ticked=False)
+
+
+def _opaque(link: str, date: str | None) -> Read:
+    """Return the id of a copy in an archive, which is named by it and cannot be queried."""
+    return Read(link, date, ticked=False, archive=urlsplit(link).hostname)
 
 
 def _fetched(url: str) -> str:
@@ -415,7 +422,7 @@ def _typed(config: Path, line: str, depth: int, text: str = "") -> list[Read]:
     if words[-1] == "URL":
         link = re.search(r"https?://\S+[\w/]", text)
         at = words[words.index("--at") + 1]
-        return [Read(link[0] if link else "", None if at == "DATE" else at, ticked=False)]
+        return [_opaque(link[0] if link else "", None if at == "DATE" else at)]
     return _by_arguments(config, [*words[:-1], "--", words[-1]], depth)
 
 
@@ -431,7 +438,7 @@ def in_batch(config: Path, folder: Path, text: str) -> list[Read]:
     return [read for line in results.open() for read in _of_result(json.loads(line))]
 
 
-_CALENDAR: Final = re.compile(r"^https?://[^/]+/web/[0-9]*\*/")
+_CALENDAR: Final = re.compile(r"^(?:https?://)?[^/]+/web/[0-9]*\*/")
 
 
 def _of_result(result: Mapping[str, Any]) -> Iterator[Read]:

@@ -14,16 +14,13 @@ from archives.regex_compat import compiled
 from archives.registry import Registry
 from timegate.identifiers import parse
 from timegate.references import BadInput, InputFormat, Item
-from timegate.references.formats import (
-    REWRITTEN,
-    extract,
+from timegate.references.detection import (
     format_of,
     format_of_name,
-    is_reference,
     office_format,
-    places_in,
     unsupported,
 )
+from timegate.references.formats import REWRITTEN, extract, is_reference, places_in
 from timegate.references.lines import Columns, read_json, read_jsonl, read_plain, read_table
 from timegate.references.links import is_identifier
 from timegate.references.model import ReferencePlace, place_of, readable_date

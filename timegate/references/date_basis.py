@@ -37,13 +37,15 @@ CONNECTED: Final = compiled(
 _PARENTHESES: Final = frozenset("(\uff08")
 _MARK_BEFORE_LINK: Final = compiled(
     r"(?:(?P<archived>archived|preserved|saved)|retrieved|accessed|viewed|visited|consulted"
-    r"|downloaded|cited)(?:\sit|\sby\s\w{1,20})?"
+    r"|downloaded|cited"
+    r"|\b(?:i|we)\s(?:last\s|first\s|also\s|just\s)?(?:looked\sat|saw|checked|read|found|went\sto)"
+    r"(?:\s(?:the|this|that|it|its|their)(?:\s(?:web\s?)?(?:page|site|list|notice|version|text))?)?)(?:\sit|\sby\s\w{1,20})?"
     r"(?:\sonline)?(?:\s(?:from|at|via|by|in|with)(?-i:\s[A-Z][\w.]{1,20}){0,3})?"
     r"(?:\sthe\soriginal)?[\s:<(\[]{0,4}$",
     re.IGNORECASE,
 )
 _ON: Final = compiled(
-    r"[\s>)\],.;:]{0,4}(?:on|am|le|el|il|em|op|den|d\.)?[\s:(\[]{0,3}", re.IGNORECASE
+    r"[\s>)\],.;:]{0,4}(?:on(?:\sthe)?|am|le|el|il|em|op|den|d\.)?[\s:(\[]{0,3}", re.IGNORECASE
 )
 FAR: Final = 400
 """Characters between a link and a date that may belong to it."""
@@ -118,6 +120,25 @@ _VERB: Final = compiled(
 _WEEKDAY: Final = compiled(
     r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,?\s$", re.IGNORECASE
 )
+
+
+_ITEM: Final = compiled(r"^[ \t]{0,8}(?:[(\[][a-z]{1,3}|[a-z])[)\]][ \t]")
+"""The letter of an item of a list."""
+_SHORT_WORD: Final = compiled(
+    r"[\s>]{0,2}[,;(\[\s]{1,3}(?:last\s|ult\.\s)?(?:acc|accd|retr|vis|abger|zugr|cons|geraadpl|consult|hent)"
+    r"\.?:?\s{0,2}(?:on\s|am\s|le\s|el\s|op\s|d\.\s)?",
+    re.IGNORECASE,
+)
+"""An abbreviation of a word of access between a link and a date."""
+_STATE: Final = compiled(
+    r"[\s>.,]{0,3}[(\[](?:Stand|Letzter\sStand)(?::\s|\s)(?:vom\s|am\s)?", re.IGNORECASE
+)
+"""Between a link and a date in German, whose other date is that of publication."""
+_SEEN_AT: Final = compiled(
+    r"\b(?:seen|observed|spotted|found|noticed|hosted|live|active)(?:\son)?\s$", re.IGNORECASE
+)
+_AT_LINK: Final = compiled(r"(?:\s(?:UTC|GMT))?\s(?:at|under|@)[:\s]{1,2}[<(\[\"]?")
+"""Around the date in "seen on 5 May 2010 at URL"."""
 
 
 class Extent(NamedTuple):
@@ -207,6 +228,8 @@ def _basis_of_words(
     begin = max(floor.end, date.start - REACH, span.end if span.end <= date.start else 0)
     is_far = date.end <= span.start and not _is_near(text[date.end : span.start])
     is_cut = floor.cuts and begin == floor.end > 0
+    if _is_seen(text, span, date):
+        return "accessed"
     marked = _marked(text, date, begin, is_cut=is_cut, is_far=is_far)
     if marked is None or (date.end <= span.start and _VERB.match(text, date.end)):
         return None
@@ -214,6 +237,29 @@ def _basis_of_words(
     # "The Internet Archive's records of URL as of May 17, 2003".
     is_copy = is_state and _OF_ARCHIVE.search(text, max(0, span.start - 2 * REACH), span.start)
     return "archived" if is_copy else marked
+
+
+def _is_seen(text: str, span: Extent, date: WrittenDate) -> bool:
+    """Whether a short word or phrase between the link and *date* says that it was seen then."""
+    if date.end <= span.start:
+        is_at = _AT_LINK.fullmatch(text, date.end, span.start) is not None
+        begin = max(0, date.start - len("observed on "))
+        return is_at and _SEEN_AT.search(text, begin, date.start) is not None
+    if date.start < span.end:
+        return False
+    if _SHORT_WORD.fullmatch(text, span.end, date.start):
+        # "acc. 1998.33.7" is the number of an object.
+        return any(map(str.isalpha, date.text)) and _is_day(date)
+    if not _STATE.fullmatch(text, span.end, date.start):
+        return False
+    line = text.rfind("\n", max(0, span.start - FAR), span.start) + 1
+    before = find_dates(text[max(line, span.start - FAR) : span.start])
+    return any(_is_earlier_day(each, date) for each in before)
+
+
+def _is_earlier_day(one: WrittenDate, other: WrittenDate) -> bool:
+    is_known = one.moment is not None and other.moment is not None
+    return is_known and _is_day(one) and str(one.moment) < str(other.moment)
 
 
 def _basis_of_notation(text: str, span: Extent, date: WrittenDate) -> DateBasis:
@@ -345,7 +391,7 @@ def _is_beside(text: str, span: Extent, date: WrittenDate) -> bool:
     end = len(text) if end < 0 else end
     if first - start > 12 or end - last > 12:
         return False
-    before = text[start:first]
+    before = _ITEM.sub("", text[start:first])
     if first == date.start:
         before = _WEEKDAY.sub("", before)
     # A time of day without a time zone, as in the last line of printed pages.

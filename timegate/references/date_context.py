@@ -206,11 +206,35 @@ _TURKISH_VERB: Final = compiled(
 """After the link: "adresinden erişilmiştir"."""
 
 
+_DATE_HEADER: Final = compiled(r"(?:^|\n)(?:< )?date: (?:[a-z]{3}, )?$", re.IGNORECASE)
+_SUCCESS: Final = compiled(r"(?:^|\n)(?:< )?HTTP/[0-9.]{1,3} (?P<status>[0-9]{3})")
+_LONGEST_HEAD: Final = 2_000
+_SAVED_FROM: Final = compiled(r"webpage capture\s{1,4}Saved from\s{1,4}$", re.IGNORECASE)
+
+
+_STATEMENT: Final = compiled(r"\b[SP](?P<property>813|577)(?:[|\t]|:\s)\+$")
+"""Before dates in statements of Wikidata: retrieved, and published."""
+
+
+def _basis_of_program(text: str, span: TextSpan, date: WrittenDate) -> DateBasis | None:
+    """Return what *date* is in a statement or a head, or on a page of archive.today."""
+    if statement := _STATEMENT.search(text, max(0, date.start - 9), date.start):
+        return "accessed" if statement["property"] == "813" else "published"
+    if date.start < span.end:
+        return None
+    if _SAVED_FROM.search(text, max(0, span.start - _NEAR), span.start):
+        return "archived"
+    if not _DATE_HEADER.search(text, max(0, date.start - _LONGEST_NAME), date.start):
+        return None
+    head = [*_SUCCESS.finditer(text, max(span.end, date.start - _LONGEST_HEAD), date.start)]
+    return "accessed" if head and head[-1]["status"] == "200" else None
+
+
 def basis_of_style(text: str, span: TextSpan, date: WrittenDate) -> DateBasis | None:
     """Return what the date is in notations that have no word for it beside it."""
     if tag := _TAG.search(text, max(0, date.start - 8), date.start):
         return "accessed" if tag["tag"] == "[" else "published"
-    if basis := _basis_of_field(text, span, date):
+    if basis := _basis_of_program(text, span, date) or _basis_of_field(text, span, date):
         return basis
     if date.end > span.start:
         return None

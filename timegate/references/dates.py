@@ -410,27 +410,6 @@ def unread_date(before: str, after: str) -> FoundDate | None:
     return None
 
 
-_LONG_AGO: Final = compiled(
-    r"\b(?:yesterday|(?:the\s)?same\s(?:day|date)|(?:last|past|this)\s(?:week|month|year|spring|summer|autumn|fall|winter|night)"
-    r"|(?:[0-9]{1,3}|an?|two|three|four|five|six|few|several|many)\s(?:hours?|days?|weeks?|months?|years?)\sago"
-    r"|gestern|vorgestern|letzte[sn]?\s(?:woche|monat|jahr)|vor\s(?:\w{1,10})\s(?:tagen|wochen|monaten|jahren)"
-    r"|hier|avant-hier|(?:la\ssemaine|le\smois|l['\u2019]an(?:née)?)\s(?:dernier|dernière|passée?)"
-    r"|ayer|anteayer|(?:la\ssemana|el\smes|el\saño)\spasad[ao]|ieri|ontem|gisteren|eilen|wczoraj|вчера)\b",
-    re.IGNORECASE,
-)
-"""A time before an unknown day."""
-
-
-def relative_date(before: str, after: str) -> FoundDate | None:
-    """Return a time such as "two years ago" in the words around a link; None if none."""
-    line = after.partition("\n")[0][:_LONGEST_LINE]
-    match = _LONG_AGO.search(line) or _LONG_AGO.search(before[-_LONGEST_LINE:])
-    return FoundDate(match[0], None, "unmarked") if match else None
-
-
-_LONGEST_LINE: Final = 200
-
-
 def _unread_after(text: str) -> FoundDate | None:
     """Return the first words of *text*, if they are a time and no articles or prepositions."""
     words = text.split()
@@ -467,6 +446,7 @@ def mark_before(
     """
     if not year and _MLA.search(text[-_LONGEST_GAP:]):
         return "accessed"
+    text = text if text.isascii() else _VOWELS.sub("", text)
     found = _last_mark(text)
     if found is None:
         return None
@@ -486,6 +466,8 @@ def mark_before(
     return basis if is_clause or _is_led(before, weak=is_weak) else None
 
 
+_VOWELS: Final = compiled(r"[\u064b-\u0652\u0640]++")
+"""Signs in Arabic words that most writers leave out."""
 _OF_PAGES: Final = frozenset(DATE_WORDS["clause"]["of_pages"])
 """Words of access that are said of pages, and not of places or people."""
 _CLAUSE: Final = compiled(

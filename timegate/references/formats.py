@@ -1,13 +1,10 @@
-"""Formats of lists and documents: which one a text has, and the references in it."""
+"""Formats of lists and documents: the references in each."""
 
-import json
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from io import BytesIO
-from itertools import pairwise, zip_longest
-from pathlib import PurePath
 from typing import Final, TypeVar
 
 from archives.diagnostics import Malformed
@@ -16,20 +13,19 @@ from archives.registry import Registry
 from timegate.identifiers import parse
 from timegate.references import BadInput, InputFormat, Item, TextSpan
 from timegate.references.bibtex import read_bibtex
-from timegate.references.broken_lines import has_broken_pwid
 from timegate.references.dates import (
     ChosenDate,
     FoundDate,
-    basis_of_name,
     choose,
     field_date,
     is_seen_otherwise,
     known_at,
     noted_dates,
 )
+from timegate.references.detection import BEGINS_WITH_REFERENCE, PAGE, detected
 from timegate.references.hypertext import html_anchors, visible_text
 from timegate.references.invisible import VisibleText
-from timegate.references.lines import REFERENCE_HEADINGS, Columns, read_json, read_table
+from timegate.references.lines import Columns, read_json, read_table
 from timegate.references.links import TextLink, find_links, is_identifier
 from timegate.references.mistyped_links import ALTERED
 from timegate.references.model import (
@@ -40,197 +36,12 @@ from timegate.references.model import (
     masked,
     place_of,
 )
+from timegate.references.own_lines import is_divided
 from timegate.references.places import other_page, read_place
 from timegate.references.prose import dated, read_citation, read_prose
 from timegate.references.ris import read_ris
 from timegate.references.wikitext import dead_tags, read_wikitext, template_spans
-from timegate.references.xml_lists import attribute_links, is_xml, without_tags
-from timegate.text.written_dates import whole_date
-
-_SUFFIXES: Final[dict[str, InputFormat]] = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".bib": "bibtex",
-    ".bibtex": "bibtex",
-    ".wiki": "wikitext",
-    ".wikitext": "wikitext",
-    ".mediawiki": "wikitext",
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-    ".xml": "xml",
-    ".ris": "ris",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".rst": "rst",
-    ".tex": "latex",
-    ".docx": "docx",
-    ".pdf": "pdf",
-}
-_ENTRY: Final = compiled(r"^[ \t]{0,8}@[A-Za-z]{1,30}[ \t]{0,8}[{(]", re.MULTILINE)
-_WIKI: Final = compiled(r"\{\{|\[\[|<ref|^==", re.MULTILINE | re.IGNORECASE)
-_PAGE: Final = compiled(r"<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
-_LINK: Final = compiled(r"<a\s[^<>]{0,999}href\s{0,9}=", re.IGNORECASE)
-_JSON: Final = compiled(r"\[\s*+(?:[{\"]|\[\s*+\"(?:urlkey|timestamp|original)\")|\{\s*+\"")
-_LOOK: Final = 8192
-_LONGEST_HEADING: Final = 40
-_UNSUPPORTED: Final = (
-    (b"\xd0\xcf\x11\xe0", "an old office file: save it as .docx or as text"),
-    (b"\x1f\x8b", "a compressed file: unpack it first"),
-    (b"\xff\xfe", "a text in UTF-16: save it as UTF-8"),
-    (b"\xfe\xff", "a text in UTF-16: save it as UTF-8"),
-)
-_QUOTED: Final = compiled(r"\"(?:urn:(?:pwid|duri):|pwid:|duri:)", re.IGNORECASE)
-"""An identifier in quotation marks, which may be broken into lines."""
-_SETTINGS: Final = compiled(r"\[[A-Za-z]{1,40}\]\r?\n\w{1,40}=|BEGIN:V[A-Z]{3,12}\r?\n")
-"""A shortcut to a page, as browsers save it; a calendar, or a card of an address."""
-_LINK_HEADER: Final = compiled(r"<[^\s<>]{1,8000}+>[ \t]{0,4};[^\n]{0,200}?\brel=")
-"""The value of the header Link, or a TimeMap."""
-_PATH_END: Final = compiled(r"^[^\s:\"]{0,200}(?:\.[a-z]{3,5}|=[^\s=]{1,80}|/)$", re.IGNORECASE)
-"""The rest of a link after a comma: ``adults.html``, ``station=12``."""
-_SAMPLE: Final = 20
-_QUOTED_CELL: Final = compiled(r"\"(?:[^\"]|\"\")*+\"\s{0,2}(?:[,;\t]|$)")
-_RIS: Final = compiled(r"^TY  ?- ", re.MULTILINE)
-_BEGINS_WITH_REFERENCE: Final = compiled(
-    r"[<\"']?(?:(?:view-source:)?[a-z]{3,6}://|urn:|pwid:|duri:|tdb:|doi:|10\.[0-9]{4}|www\."
-    r"|[a-z0-9-]{1,63}\.[a-z0-9.-]{2,200}(?:[/:,;\s]|$))",
-    re.IGNORECASE,
-)
-
-
-def format_of(name: str, beginning: bytes) -> InputFormat:
-    """Return the format of the list called *name* that begins with *beginning*."""
-    text = beginning[:_LOOK].decode(errors="replace").lstrip("\ufeff \r\n\t")
-    named = format_of_name(name)
-    if named == "json" and _begins_with_a_whole_line(text, last=False):
-        return "jsonl"
-    return named or _detected(text)
-
-
-def format_of_name(name: str) -> InputFormat | None:
-    """Return the format that the suffix of a file name stands for; None if unknown."""
-    return _SUFFIXES.get(PurePath(name).suffix.lower())
-
-
-def office_format(name: str, beginning: bytes) -> InputFormat | None:
-    """Return the format of a document that is not text; None if it is text."""
-    if beginning.startswith(b"%PDF-"):
-        return "pdf"
-    if beginning.startswith(b"PK\x03\x04"):
-        return "docx" if PurePath(name).suffix.lower() in (".docx", "") else None
-    return None
-
-
-def unsupported(beginning: bytes) -> str:
-    """Return what a file that is certainly not a list is, and what to do; else nothing."""
-    if beginning.startswith(b"PK\x03\x04"):
-        return "a ZIP or office file: save it as .docx, CSV or text"
-    return next((hint for mark, hint in _UNSUPPORTED if beginning.startswith(mark)), "")
-
-
-def _detected(text: str) -> InputFormat:
-    if text.startswith('"') and not _QUOTED.match(text):
-        # A CSV table may begin with a quoted heading; a JSON string is a whole line.
-        first, _, rest = text.partition("\n")
-        if first.rstrip(" ,\r").endswith('"') and first.count('"') == 2:
-            return "jsonl"
-        if not _QUOTED_CELL.match(first):
-            return _detected_markup(text)
-        return "csv" if rest.strip() or next(find_links(first), None) is None else "text"
-    if _JSON.match(text):
-        return "jsonl" if _begins_with_a_whole_line(text, last=True) else "json"
-    return _detected_markup(text)
-
-
-def _detected_markup(text: str) -> InputFormat:
-    if _PAGE.match(text):
-        return "html"
-    marks: tuple[tuple[InputFormat, re.Pattern[str]], ...] = (
-        ("bibtex", _ENTRY),
-        ("ris", _RIS),
-        ("wikitext", _WIKI),
-        ("html", _LINK),
-    )
-    found = next((form for form, mark in marks if mark.search(text)), None)
-    return found or ("xml" if is_xml(text) else _plain(text))
-
-
-def _plain(text: str) -> InputFormat:
-    whole = text.splitlines()
-    lines = [line for line in whole[:-1] or [text] if line.strip()]
-    for delimiter in ",;\t":
-        in_all = bool(lines) and all(delimiter in line for line in lines)
-        if not in_all or len(whole) <= 1:
-            continue
-        is_one_word = " " not in lines[0] and not _may_be_links(lines, delimiter)
-        if is_one_word or _is_heading(lines[0], delimiter):
-            return "csv"
-    listed = [line.split() for line in whole if line.strip() and line.lstrip()[0] != "#"]
-    # A list has no lines of words; one word that is no reference is an entry with a fault.
-    is_prose = any(
-        len(words) > 1 and not _BEGINS_WITH_REFERENCE.match(words[0]) for words in listed
-    )
-    # A table with pipes, and the settings of a shortcut.
-    is_table = bool(lines) and all("|" in line for line in lines)
-    is_output = _SETTINGS.match(text) or _LINK_HEADER.match(text)
-    is_prose = is_prose or is_table or is_output is not None
-    is_cut = any(link.incomplete and "." in link.identifier for link in find_links(text))
-    is_broken = is_cut or _is_broken(listed) or has_broken_pwid(text)
-    return "text" if is_prose or is_broken else "lines"
-
-
-def _may_be_links(lines: Sequence[str], delimiter: str) -> bool:
-    """Whether the *delimiter* may be a part of links: what follows it looks like a path."""
-    for line in lines[:_SAMPLE]:
-        cells = line.split(delimiter)
-        is_link = _BEGINS_WITH_REFERENCE.match(line) is not None
-        if is_link and any(_PATH_END.search(cell) for cell in cells[1:]):
-            return True
-    return False
-
-
-def _is_heading(line: str, delimiter: str) -> bool:
-    """Whether *line* names the columns of a table, one of them that of the links."""
-    cells = [cell.strip(' "').lower() for cell in line.split(delimiter)]
-    if any(len(cell) > _LONGEST_HEADING for cell in cells):
-        return False
-    # "Source URL"; in a table with tabs, "Date accessed" is enough.
-    names_links = any(cell.split()[-1:] in _LAST_WORDS for cell in cells)
-    names_access = delimiter == "\t" and any(
-        basis_of_name(cell) == "accessed" for cell in cells
-    )
-    is_named = any(cell in REFERENCE_HEADINGS for cell in cells) or names_links or names_access
-    return is_named and next(find_links(line), None) is None
-
-
-_LAST_WORDS: Final = (["url"], ["uri"], ["urls"], ["hyperlink"], ["link"])
-
-
-def _is_broken(lines: list[list[str]]) -> bool:
-    """Whether an identifier is broken into lines, or a date is on a line of its own."""
-    words = [line[0] for line in lines]
-    return any(
-        last.endswith(":") or whole_date(word) is not None for last, word in pairwise(words)
-    )
-
-
-def _begins_with_a_whole_line(text: str, *, last: bool) -> bool:
-    """Whether the first line is a whole JSON object; *last*: it may be the only line."""
-    first, line_break, rest = text.partition("\n")
-    if not first.startswith("{") or not (last or rest.strip()):
-        return False
-    if not line_break:
-        # The line may be cut off here; a pretty-printed object would have a line break by now.
-        return True
-    try:
-        json.loads(first)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
+from timegate.references.xml_lists import attribute_links, without_tags
 
 REWRITTEN: Final[frozenset[InputFormat]] = frozenset(
     ("wikitext", "bibtex", "ris", "html", "markdown", "rst", "latex", "text")
@@ -339,7 +150,7 @@ def extract(text: str, registry: Registry, now: datetime) -> tuple[FoundReferenc
     shown = text[:MOST_CHARACTERS]
     visible = VisibleText.of(shown)
     shown = visible.text
-    form = _detected(shown.lstrip(" \r\n\t"))
+    form = detected(shown.lstrip(" \r\n\t"))
     if form == "csv" and next(find_links(shown.lstrip().partition("\n")[0]), None):
         # Without a row of headings, it is read line by line.
         form = "text"
@@ -397,7 +208,7 @@ def _places(
         yield from _entries(text, form, registry)
         return
     whole = text.strip().strip('"\u201c\u201d')
-    begins = _BEGINS_WITH_REFERENCE.match(whole) is not None
+    begins = BEGINS_WITH_REFERENCE.match(whole) is not None
     if form == "text" and "\n" in whole and begins and is_identifier(whole):
         joined = "".join(whole.split())
         yield cited((joined,), ())
@@ -456,7 +267,7 @@ def _wikitext_places(text: str, registry: Registry, now: datetime) -> Iterator[R
         (place.item.references[0], place.where or place.link or TextSpan(0, 0))
         for place in places
     ]
-    yield from _of_copies(places, links, registry)
+    yield from _of_copies(text, places, links, registry)
 
 
 def _numbered(places: Iterator[ReferencePlace]) -> Iterator[ReferencePlace]:
@@ -481,7 +292,9 @@ def _of_wikitext(text: str, registry: Registry) -> Iterator[FoundReference]:
     for number, date in _dead_since(text, [each.span for each in found]):
         if found[number].dates == ChosenDate():
             found[number] = found[number]._replace(dates=choose([date]))
-    yield from _of_copies(found, [(each.identifier, each.span) for each in found], registry)
+    yield from _of_copies(
+        text, found, [(each.identifier, each.span) for each in found], registry
+    )
 
 
 _AFTER_TEMPLATE: Final = compiled(r"(?:(?!\{\{|</ref|<ref|https?://)[^\n]){0,120}")
@@ -507,7 +320,7 @@ def _dead_since(text: str, spans: Sequence[TextSpan]) -> Iterator[tuple[int, Fou
     starts = [span.start for span in spans]
     for tag in dead_tags(text):
         number = bisect_left(starts, tag.start) - 1
-        if number >= 0 and "\n\n" not in text[spans[number].end : tag.start]:
+        if number >= 0 and not is_divided(text[spans[number].end : tag.start]):
             yield number, tag.date
         elif spans and number < 0 and "\n" not in text[tag.start : spans[0].start]:
             yield 0, tag.date
@@ -519,13 +332,29 @@ T = TypeVar("T")
 
 
 def _of_copies(
-    references: Sequence[T], links: Sequence[tuple[str, TextSpan]], registry: Registry
+    text: str,
+    references: Sequence[T],
+    links: Sequence[tuple[str, TextSpan]],
+    registry: Registry,
 ) -> Iterator[T]:
-    """Yield *references*; of a link and the copy of the same page after it, only the copy."""
-    following: tuple[str, TextSpan] | None = None
-    for reference, link, following in zip_longest(references, links, links[1:]):
-        if following is None or not _is_copy(link, following, registry):
+    """Yield *references*; of a link and the copy of the same page beside it, only the copy."""
+    for number, (reference, link) in enumerate(zip(references, links, strict=True)):
+        following = links[number + 1 : number + 2]
+        before = links[max(0, number - 1) : number]
+        if any(_is_copy(link, each, registry) for each in following):
+            continue
+        if not any(_is_beside(text, each, link, registry) for each in before):
             yield reference
+
+
+def _is_beside(
+    text: str, copy: tuple[str, TextSpan], link: tuple[str, TextSpan], registry: Registry
+) -> bool:
+    """Whether *link* is the page of the *copy* before it on its line."""
+    between = text[copy[1].end : link[1].start]
+    if len(between) > _SAME_NOTE or "\n" in between or "<ref" in between:
+        return False
+    return _is_copy((link[0], copy[1]), (copy[0], link[1]), registry)
 
 
 def _is_copy(
@@ -539,7 +368,7 @@ def _is_copy(
 
 def _of_html(text: str, registry: Registry) -> Iterator[FoundReference]:
     """Yield the links, and the addresses in the text, with the dates around them."""
-    whole = len(text) > _LONGEST_SNIPPET or _PAGE.match(text.lstrip()) is not None
+    whole = len(text) > _LONGEST_SNIPPET or PAGE.match(text.lstrip()) is not None
     anchors = [*html_anchors(text)]
     robust = [anchor for anchor in anchors if anchor.dates or len(anchor.references) > 1]
     plain = [anchor for anchor in anchors if anchor not in robust]

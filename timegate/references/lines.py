@@ -14,6 +14,7 @@ from archives.regex_compat import compiled
 from timegate.references import BadInput, Item
 from timegate.references.dates import FIRST_PAGE, basis_of_name
 from timegate.references.json_shapes import has_other_pages, known_pages
+from timegate.references.links import find_links
 from timegate.text.written_dates import whole_date
 
 _NAMES: Final = ("pwid", "identifier", "url", "uri", "link", "href", "id")
@@ -21,6 +22,27 @@ _DATES: Final = ("dates", "date", "datetime", "timestamp", "accessed")
 _PUBLISHED: Final = "issued"
 _ALSO: Final = "also"
 _QUOTES: Final = ("quote", "quotation")
+_COPIES: Final = (
+    *(
+        "archive_url",
+        "archive-url",
+        "archiveurl",
+        "archive url",
+        "archived_url",
+        "archived url",
+    ),
+    *(
+        "archived url",
+        "archive_link",
+        "archive link",
+        "wayback_url",
+        "wayback url",
+        "wayback",
+        "memento",
+    ),
+    *("memento_url", "snapshot_url", "snapshot url", "archived_copy", "archived copy"),
+)
+"""Names of columns with links to copies."""
 _UNCLEAR: Final = "No name of a field or column says when the page was seen"
 _OTHER_PAGES: Final = "The object names other addresses as well"
 _NOT_USED: Final = (
@@ -325,7 +347,9 @@ def _items(
     sample = list(islice(rows, _SAMPLE))
     if max(map(len, sample)) > _MOST_COLUMNS:
         raise BadInput(f"not a CSV table: a row has more than {_MOST_COLUMNS:,} columns")
-    has_no_heading = columns.reference is None and any(map(is_reference, sample[0]))
+    # A cell with a link among words, or without a scheme, is no name of a column either.
+    has_links = any(is_reference(cell) or _has_link(cell) for cell in sample[0])
+    has_no_heading = columns.reference is None and has_links
     headings = [] if has_no_heading else [cell.strip().lower() for cell in sample[0]]
     body = sample if has_no_heading else sample[1:]
     place = _reference_column(columns.reference, headings, body, is_reference)
@@ -345,6 +369,7 @@ def _items(
     dates = dates or ([] if several else days)
     also = [column for column, name in enumerate(headings) if name == _ALSO]
     quotes = [column for column, name in enumerate(headings) if name in _QUOTES]
+    copies = [column for column, name in enumerate(headings) if name in _COPIES]
     valid = headings.index("valid") if {"valid", "parentname"} <= {*headings} else None
     position = 0
     for row in chain(body, rows):
@@ -353,16 +378,20 @@ def _items(
             cells = [cell for column in dates if (cell := _cell(row, column))]
             written = tuple(filter(_may_be_seen, map(_calendar_time, cells)))
             is_counted = set(written).isdisjoint(cells) and bool(written)
+            is_in_path = not is_known and any(_is_in_path(reference, cell) for cell in cells)
             published = next(filter(None, (_cell(row, column) for column in issued)), "")
+            said = _NOT_USED.format(published) if published else ""
+            # The link to a copy is the most specific.
+            copy = [cell for column in copies if is_reference(cell := _cell(row, column))]
             yield Item(
                 position,
                 reference,
-                (reference,),
+                tuple(dict.fromkeys((*copy[:1], reference))),
                 written,
                 also=tuple(url for column in also for url in _cell(row, column).split()),
-                said=_UNCLEAR if doubt else _NOT_USED.format(published) if published else "",
+                said=_UNCLEAR if doubt or is_in_path else said,
                 # Seconds since 1970 may be of anything that a program did.
-                doubt=doubt or bool(published) or is_counted,
+                doubt=doubt or bool(published) or is_counted or is_in_path,
                 quote=next(filter(None, (_cell(row, column) for column in quotes)), ""),
                 published=published,
             )
@@ -381,18 +410,34 @@ def _reference_column(
 ) -> int:
     if wanted is not None:
         return _column(wanted, headings)
-    width = max(map(len, body), default=0)
-    for column in range(width):
-        if headings[column : column + 1] == [_ALSO]:
-            continue
-        cells = [cell for row in body if (cell := _cell(row, column))]
-        # Half of them is enough: a faulty reference should be reported, not hide the column.
-        if cells and sum(map(is_reference, cells)) * 2 >= len(cells):
-            return column
+    column = _column_of(is_reference, headings, body)
     named = [headings.index(name) for name in REFERENCE_HEADINGS if name in headings]
-    if named or not body:
+    if column is None and (named or not body):
         return named[0] if named else 0
-    raise BadInput("no column contains URLs or identifiers; name it with --column")
+    # Links among words, or without a scheme.
+    column = _column_of(_has_link, headings, body) if column is None else column
+    if column is None:
+        raise BadInput("no column contains URLs or identifiers; name it with --column")
+    return column
+
+
+def _column_of(
+    is_one: Callable[[str], bool], headings: Sequence[str], body: Sequence[Sequence[str]]
+) -> int | None:
+    """Return the first column of whose cells half are references; None if there is none.
+
+    Half of them is enough: a faulty reference should be reported, not hide the column.
+    """
+    for column in range(max(map(len, body), default=0)):
+        cells = [cell for row in body if (cell := _cell(row, column))]
+        is_other = headings[column : column + 1] == [_ALSO]
+        if cells and not is_other and sum(map(is_one, cells)) * 2 >= len(cells):
+            return column
+    return None
+
+
+def _has_link(cell: str) -> bool:
+    return next(find_links(cell), None) is not None
 
 
 def _date_columns(wanted: Sequence[str], headings: Sequence[str]) -> list[int]:
@@ -409,7 +454,7 @@ def _access_columns(headings: Sequence[str]) -> list[int]:
     return named or [
         column
         for column, name in enumerate(headings)
-        if basis_of_name(name) in ("accessed", "archived")
+        if name not in _COPIES and basis_of_name(name) in ("accessed", "archived")
     ]
 
 
@@ -442,6 +487,19 @@ def _is_day(cell: str) -> bool:
     if date is None or not (date.moment or date.readings):
         return False
     return len((date.moment or date.readings[0]).digits) > len("2010")
+
+
+_DAY_IN_PATH: Final = compiled(
+    r"/((?:19|20)[0-9]{2})[/-]?([01]?[0-9])[/-]?([0-3]?[0-9])(?=[/_-])"
+)
+
+
+def _is_in_path(reference: str, cell: str) -> bool:
+    """Whether a day is in the address too: then it may be the day of publication."""
+    day, date = _DAY_IN_PATH.search(reference), whole_date(cell)
+    if day is None or date is None or date.moment is None:
+        return False
+    return date.moment.digits[:8] == f"{day[1]}{int(day[2]):02}{int(day[3]):02}"
 
 
 def _may_be_seen(cell: str) -> bool:

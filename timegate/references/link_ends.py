@@ -9,7 +9,6 @@ Each check looks at a bounded number of characters.
 from typing import Final
 
 from archives.regex_compat import compiled
-from timegate.references import TextSpan
 
 _SIGN: Final = compiled(r"[(,;|\u2012-\u2015]|\.(?=[A-Z])")
 _GLUED: Final = compiled(r"(?<=[a-z0-9/])[^\W\d_a-z][^\W\d_A-Z]{4,14}$")
@@ -18,18 +17,18 @@ _REACH: Final = 80
 """Characters at the end of a link in which glued words may begin."""
 _LONGEST_DATE: Final = 40
 _CLOSING: Final = " ).]>,;:'\"*"
-_SUFFIX: Final = r"(?:[sx]?html?|php[0-9]?|pdf|aspx?|jspx?|cfm|cgi|xml|txt|docx?|jpe?g|png|gif)"
-_FILE: Final = compiled(rf"(?:[\w%~+-]{{1,80}}\.){{1,4}}{_SUFFIX}(?!\w)")
-_REST_OF_FILE: Final = compiled(rf"{_SUFFIX}(?![\w/])")
+SUFFIX: Final = r"(?:[sx]?html?|php[0-9]?|pdf|aspx?|jspx?|cfm|cgi|xml|txt|docx?|jpe?g|png|gif)"
+FILE: Final = compiled(rf"(?:[\w%~+-]{{1,80}}\.){{1,4}}{SUFFIX}(?!\w)")
+_REST_OF_FILE: Final = compiled(rf"{SUFFIX}(?![\w/])")
 _PATH: Final = compiled(r"[\w%~+.-]{0,80}[/=?&][\w%~+./=?&#-]")
 # The rest of a path after a blank; "and/or", 5/11/2010 and media types are none.
 _FOLDERS: Final = compiled(
     r"(?!(?:and|or|und|oder|et|ou|y|e|text|image|application|audio|video)/|[0-9/]{1,12}(?!\w))[\w%~+-]{2,80}/[\w%~+-]{2}"
 )
-_ADDRESS: Final = compiled(
+ADDRESS: Final = compiled(
     r"[\w+.-]{1,12}://|www[0-9]?\.|[\w-]{1,63}\.[\w.-]{2,200}/|[\w-]{1,9}:"
 )
-_NEXT_LINE: Final = compiled(r"[ \t]{0,4}\r?\n[ \t>]{0,16}(?=[\w%~+./?=&])")
+NEXT_LINE: Final = compiled(r"[ \t]{0,4}\r?\n[ \t>]{0,16}(?=[\w%~+./?=&])")
 # A blank in an address in angle brackets.
 _IN_ANGLES: Final = compiled(r"[ \t][^<>\s|]{1,80}>")
 _NEXT_WORD: Final = compiled(r"[ \t]{1,2}(?=\w)")
@@ -111,39 +110,38 @@ def _is_cut(text: str, start: int, end: int) -> bool:
 def _goes_on(text: str, end: int, raw: int) -> bool:
     """Whether the next word or line looks like the rest of the link."""
     last = text[raw - 1]
-    if raw == end and (word := _NEXT_WORD.match(text, raw)) and _FILE.match(text, word.end()):
+    if raw == end and (word := _NEXT_WORD.match(text, raw)) and FILE.match(text, word.end()):
+        return True
+    if raw == end and _is_lone_word(text, raw):
         return True
     if raw > end + 1 or last not in "/-_?=&.":
         return False
     if word := _NEXT_WORD.match(text, raw):
-        rest = _FILE.match(text, word.end()) or _FOLDERS.match(text, word.end())
+        rest = FILE.match(text, word.end()) or _FOLDERS.match(text, word.end())
         return last in "/-_" and rest is not None
-    line = _NEXT_LINE.match(text, raw)
-    if line is None or _ADDRESS.match(text, line.end()):
+    line = NEXT_LINE.match(text, raw)
+    if line is None or ADDRESS.match(text, line.end()):
         return False
-    return _is_rest(text, line.end(), last)
+    return is_rest(text, line.end(), last)
 
 
-def rest_in_next_line(text: str, end: int, raw: int) -> TextSpan | None:
-    """Return what looks like the rest of a link whose line ends at *raw*; None if nothing."""
-    if raw > end + 1 or text[raw - 1] not in "/-_?=&":
-        return None
-    line = _NEXT_LINE.match(text, raw)
-    if line is None or _ADDRESS.match(text, line.end()):
-        return None
-    if not _is_rest(text, line.end(), text[raw - 1]):
-        return None
-    rest = _REST_OF_LINK.match(text, line.end())
-    return TextSpan(*rest.span()) if rest else None
+_LONE_WORD: Final = compiled(
+    r"[ \t]{0,4}\r?\n(?!(?:from|with|also|then|plus|oder)\b)([a-z]{4,40})[ \t]{0,4}(?:\r?\n|\Z)"
+)
 
 
-_REST_OF_LINK: Final = compiled(r"[\w%~+./?=&#:,;@!-]{1,400}")
+def _is_lone_word(text: str, at: int) -> bool:
+    """Whether the next line is one word in small letters, which may be the rest of a link."""
+    from timegate.references.dates import access_word  # noqa: PLC0415 -- slow to import
+
+    word = _LONE_WORD.match(text, at)
+    return word is not None and not access_word(word[1])
 
 
-def _is_rest(text: str, at: int, last: str) -> bool:
+def is_rest(text: str, at: int, last: str) -> bool:
     """Whether the word at *at* looks like the rest of a link whose line ends with *last*."""
     if last == ".":
         return _REST_OF_FILE.match(text, at) is not None
     if last in "-_=&" and (text[at].islower() or text[at].isdigit()):
         return True
-    return _PATH.match(text, at) is not None or _FILE.match(text, at) is not None
+    return _PATH.match(text, at) is not None or FILE.match(text, at) is not None

@@ -6,7 +6,7 @@ TeX and HTML are undone. The scan is linear in the length of the text.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 from urllib.parse import unquote
@@ -15,12 +15,12 @@ from archives.regex_compat import compiled
 from timegate.identifiers import SCHEMES
 from timegate.references import TextSpan
 from timegate.references.broken_lines import PrintedText
+from timegate.references.broken_links import broken_link, may_be_broken
 from timegate.references.link_ends import (
     end_before_words,
     glued_word,
     may_go_on,
     open_parenthesis,
-    rest_in_next_line,
 )
 from timegate.references.mistyped_links import (
     MISTYPED,
@@ -31,8 +31,14 @@ from timegate.references.mistyped_links import (
 )
 from timegate.text.html import decode_entities
 
+_SIGN_BEFORE: Final = r"[\s.,;:!?\"\u201d\u2019)\]]"
+_NUMBERED: Final = (
+    rf"(?=https?://)(?:(?<=\A[0-9])|(?<=\A[0-9]{{2}})|(?<={_SIGN_BEFORE}[0-9])"
+    rf"|(?<={_SIGN_BEFORE}[0-9]{{2}})|(?<={_SIGN_BEFORE}[0-9]{{3}}))"
+)
+"""A link right after the number of a footnote."""
 _START: Final = compiled(
-    rf"(?<![A-Za-z0-9@])(?:view-source:)?(?:{MISTYPED}|urn:(?:pwid|duri|tdb):|pwid:|duri:|tdb:|pdi://"
+    rf"(?:(?<![A-Za-z0-9@])|{_NUMBERED})(?:view-source:)?(?:{MISTYPED}|urn:(?:pwid|duri|tdb):|pwid:|duri:|tdb:|pdi://"
     r"|(?:h(?:tt|xx|\*\*)|tt)ps?(?:\s?:\s?|\[:\]|\(:\))//"
     r"(?:\x20(?=(?:[\w-]{1,63}\.){1,5}[a-z]{2,18}(?:[/\s]|$)))?"
     r"|h(?:tt|xx)ps?\[://\]|(?<![:/\\\w])//(?=(?:[\w-]{1,63}\.){1,5}[a-z]{2,18}(?::[0-9]{1,5})?(?:[/?\s]|$))"
@@ -97,6 +103,7 @@ _ADDRESSES: Final = {
     "www": "http://www",
 }
 """Beginnings of links without a scheme of the Web, and their addresses."""
+_DOI: Final = compiled(r"(?:doi(?:[:\s]\s{0,2}|\.org/))?(?=10\.[0-9]{4,9}/)", re.IGNORECASE)
 _SCHEMES: Final = ("http://", "https://")
 _NOTHING_TO_UNDO: Final = compiled(r"https?://(?!https?:)[^\s/&\\(\[{][^&\\(\[{]*+")
 _ESCAPED_TWICE: Final = compiled(r"&amp;(?:amp;){1,3}")
@@ -295,20 +302,26 @@ def _link(text: str, span: TextSpan) -> TextLink | None:
     if has_no_domain(identifier) and (spaced := spaced_link(text, start)):
         written = TextSpan(start, spaced.end)
         return TextLink(written, text[slice(*written)], spaced.joined, incomplete=True)
-    if rest := rest_in_next_line(text, end, raw):
-        # The line may be broken inside the link: it is joined, and that is said.
-        last = trimmed(text, rest.start, rest.end)
-        joined = meant(text[start:raw] + text[rest.start : last])
-        if joined is not None and last > rest.start:
-            written = TextSpan(start, last)
-            return TextLink(written, text[start:last], joined, incomplete=True, lines=True)
+    if broken := broken_link(text, start, end, raw):
+        # It is joined, and that is said.
+        last = trimmed(broken.joined, 0, len(broken.joined))
+        joined = meant(broken.joined[:last])
+        written = TextSpan(start, broken.end - (len(broken.joined) - last))
+        if joined is not None and written.end > end:
+            return TextLink(
+                written,
+                text[slice(*written)],
+                joined,
+                incomplete=not broken.certain or is_repaired(text[start:end]),
+                lines=broken.lines,
+            )
     incomplete = (
         opened is not None
         or is_repaired(text[start:end])
         or has_no_domain(identifier)
         or _WORD_CELL.search(identifier, max(0, len(identifier) - _LONGEST_CELL)) is not None
         or _GLUED_LINK.match(text, end) is not None
-        or _GLUED_LINK.match(text, start) is not None
+        or (_GLUED_LINK.match(text, start) is not None and not _has_number(text, start))
         or _BAD_SCHEME.search(text, max(0, start - 8), start) is not None
         or _may_be_own_number(text, end)
         or glued is not None
@@ -318,6 +331,19 @@ def _link(text: str, span: TextSpan) -> TextLink | None:
         or "\u2018" in text[start:end]
     )
     return TextLink(TextSpan(start, end), text[start:end], identifier, incomplete)
+
+
+_NUMBER_BEFORE: Final = compiled(
+    r"(?:(?:^|\n)[ \t]{0,8}|[^\W\d_][.,;:!?\"\u201d\u2019)\]]{1,3})[0-9]{1,3}$"
+)
+"""The number of a footnote at the beginning of a line, or after a sentence."""
+
+
+def _has_number(text: str, start: int) -> bool:
+    """Whether a link stands right after the number of a footnote, as in ``text.12http://``."""
+    begin = max(0, start - _LONGEST_NOTE * 2)
+    number = _NUMBER_BEFORE.search(text[begin:start])
+    return number is not None and (bool(number.start()) or not begin or number[0][0] == "\n")
 
 
 def _may_be_own_number(text: str, end: int) -> bool:
@@ -390,8 +416,8 @@ def meant(written: str) -> str | None:
 
 def _with_scheme(link: str) -> str | None:
     lower = link.lower()
-    if lower.startswith(("doi", "10.")):
-        return f"https://doi.org/{link[link.index('10.') :]}"
+    if doi := _DOI.match(link):
+        return f"https://doi.org/{link[doi.end() :]}"
     for prefix, address in _ADDRESSES.items():
         if lower.startswith(prefix):
             return address + link[len(prefix) :].lstrip()
@@ -415,12 +441,24 @@ def _without_scheme(text: str, start: int, end: int) -> Iterator[TextLink]:
 
 def find_hosts(text: str) -> Iterator[TextLink]:
     """Yield ``museum.org`` in a text without any link."""
-    for match in _HOST.finditer(text):
+    form = _HOST_LINE if are_hosts(text.split()) else _HOST
+    for match in form.finditer(text):
         if match[0].lower() not in _NO_HOSTS:
             # In "museum,example.org", the comma may be a dot.
             is_cut = _COMMA_BEFORE.search(text, max(0, match.start() - 65), match.start())
             span = TextSpan(*match.span())
             yield TextLink(span, match[0], f"http://{match[0]}", is_cut is not None)
+
+
+def with_hosts(text: str, links: Sequence[TextLink]) -> list[TextLink]:
+    """Return *links*, and the hosts that are lines of a list in which each line is a word."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) < 2 or len(lines) != len(text.split()):
+        return [*links]
+    words = {line.strip() for line in lines}
+    hosts = (host for host in _HOST.finditer(text) if host[0] in words)
+    found = (TextLink(TextSpan(*host.span()), host[0], f"http://{host[0]}") for host in hosts)
+    return sorted([*links, *found])
 
 
 def video_address(link: str) -> str | None:
@@ -445,10 +483,10 @@ def is_identifier(text: str) -> bool:
     if len(text) > _LONGEST:
         return False
     lines = text.split()
-    if len(lines) > 1 and len(lines) != len(text.splitlines()):
+    written = [line for line in text.splitlines() if line.strip()]
+    if len(lines) > 1 and len(lines) != len(written):
         return _is_date(text)
-    pairs = [*pairwise(lines)]
-    if any(_begins_with_link(line) and not _is_unfinished(last) for last, line in pairs):
+    if _are_several(text, lines):
         return False
     if text.partition(":")[0].lower() in SCHEMES:
         return trimmed(text, 0, len(text)) == len(text)
@@ -462,9 +500,42 @@ def is_identifier(text: str) -> bool:
     return not any(whole_date(line) or next(other_dates(line), None) for line in lines[1:])
 
 
+def _are_several(text: str, lines: Sequence[str]) -> bool:
+    """Whether *lines* of a word each are not one link that is broken into lines."""
+    pairs = [*pairwise(lines)]
+    if are_hosts(lines):
+        return True
+    if any(_begins_with_link(line) and not _is_unfinished(last) for last, line in pairs):
+        return True
+    if not (text.lower().startswith((*_SCHEMES, "www.")) or _HOST_PATH.match(text)):
+        return False
+    return any(_HOST.fullmatch(pair[1]) or not may_be_broken(*pair) for pair in pairs)
+
+
+_BEFORE_LINK: Final = compiled(
+    r"[^\w\s/?&=#%~;:@+.,!$]{1,4}|\[[^\[\]\s]{0,80}\]\(|[(\[]?[0-9]{1,3}[.)\]]"
+)
+"""Before a link that is no part of another: a bullet, a bracket, or its words in Markdown."""
+
+
 def _begins_with_link(line: str) -> bool:
     link = next(find_links(line), None)
-    return link is not None and link.span.start == 0
+    if link is None:
+        return False
+    return not link.span.start or _BEFORE_LINK.fullmatch(line, 0, link.span.start) is not None
+
+
+_HOST_LINE: Final = compiled(
+    r"(?:[a-z0-9](?:[a-z0-9-]{0,62})\.){1,5}([a-z]{2,18})", re.IGNORECASE
+)
+
+
+def are_hosts(lines: Sequence[str]) -> bool:
+    """Whether each of several *lines* is a host without a path, and none is part of a link."""
+    matches = (_HOST_LINE.fullmatch(line) for line in lines)
+    return len(lines) > 1 and all(
+        match is not None and match[1].lower() not in _NO_DOMAIN for match in matches
+    )
 
 
 def _is_unfinished(line: str) -> bool:

@@ -21,6 +21,13 @@ _ABOUT_HOSTS: Final = compiled(
     re.MULTILINE,
 )
 """Lines of wget and curl that name hosts, and no pages."""
+_CAPTURE_PAGE: Final = compiled(
+    r"^webpage capture\s{1,4}Saved from\s{1,4}http", re.MULTILINE | re.IGNORECASE
+)
+_OF_HOST: Final = compiled(r"^All snapshots\s{1,4}from host\b[^\n]*+", re.MULTILINE)
+"""On the pages of archive.today: the host of the page, and not a page."""
+_COMMAND: Final = compiled(r"(?:^|\n)(?:[^\n]{0,60}[$#%>] )?(?:wget|curl)\b[^\n]{0,200}$")
+_LONGEST_COMMAND: Final = 280
 _DOTTED: Final = compiled(r"[^\s.|]*+[.|]\S*+")
 _REQUEST: Final = compiled(
     r"^(?:> )?(?:GET|HEAD|POST) (?P<path>/[^\s]{0,4000}+) HTTP/[0-9.]{1,3}[ \t]{0,4}\r?\n"
@@ -35,7 +42,9 @@ _SERVICES: Final = frozenset(("timemap", "timegate", "self", "license", "type", 
 
 
 def without_hosts(text: str) -> str:
-    """Return *text* with blanks in place of hosts in lines of a log about hosts."""
+    """Return *text* with blanks in place of hosts in lines of a program about hosts."""
+    if _CAPTURE_PAGE.search(text):
+        return _OF_HOST.sub(lambda line: _DOTTED.sub(_blanks, line[0]), text)
     if _LOG.search(text) is None:
         return text
     return _ABOUT_HOSTS.sub(lambda line: _DOTTED.sub(_blanks, line[0]), text)
@@ -50,7 +59,24 @@ def pages_of(text: str, links: Sequence[TextLink]) -> list[TextLink]:
     requested = _requested(text)
     hosts = {link.span.start for link in requested}
     named = [link for link in links if link.span.start not in hosts]
-    return sorted([*_originals(text, named), *requested])
+    return sorted([*_originals(text, _logged(text, named)), *requested])
+
+
+def _logged(text: str, links: Sequence[TextLink]) -> list[TextLink]:
+    """Return *links* without those of commands whose output names the same page again."""
+    if _LOG.search(text) is None:
+        return [*links]
+    last = {link.identifier: link.span.start for link in links}
+    return [
+        link
+        for link in links
+        if last[link.identifier] == link.span.start or not _is_of_command(text, link)
+    ]
+
+
+def _is_of_command(text: str, link: TextLink) -> bool:
+    begin = max(0, link.span.start - _LONGEST_COMMAND)
+    return _COMMAND.search(text[begin : link.span.start]) is not None
 
 
 def _requested(text: str) -> list[TextLink]:

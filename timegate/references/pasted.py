@@ -78,7 +78,8 @@ def read_pasted(text: str, registry: Registry, now: datetime) -> Pasted:
                 return Pasted(reading)
     from timegate.references.formats import extract  # noqa: PLC0415
 
-    found = extract(stripped, registry, now)
+    # The first line keeps its indentation, by which lists are told from citations.
+    found = extract(text.strip("\r\n").rstrip(), registry, now)
     if any(each.kind != "faulty" for each in found):
         return Pasted(None, found)
     if complaint is not None:
@@ -130,7 +131,8 @@ def read_list(
 
     Of a list with more than *most*, at least one more than that is returned. Raises BadInput.
     """
-    from timegate.references.formats import extract, format_of, is_reference  # noqa: PLC0415
+    from timegate.references.detection import format_of  # noqa: PLC0415
+    from timegate.references.formats import extract, is_reference  # noqa: PLC0415
     from timegate.references.lines import Columns, read_json, read_table  # noqa: PLC0415
     from timegate.references.model import place_of  # noqa: PLC0415
 
@@ -160,7 +162,7 @@ def _form_without_type(text: str, body: bytes) -> str:
     if not _may_be_data(text):
         # Which of the other formats it has takes long to find out.
         return "lines"
-    from timegate.references.formats import format_of  # noqa: PLC0415
+    from timegate.references.detection import format_of  # noqa: PLC0415
 
     form = format_of("-", body)
     return form if form in ("json", "xml") else "lines"

@@ -16,15 +16,17 @@ from archives.registry import Registry, bare_host
 from archives.replay_links import read_link
 from timegate.identifiers import parse
 from timegate.identifiers.model import ParsedIdentifier
-from timegate.references import FoundKind
+from timegate.references import FoundKind, TextSpan
 from timegate.references.links import TextLink, video_address
 from timegate.references.mistyped_pwids import MistypedPwid, mistyped_pwid
+from timegate.references.own_lines import are_items, is_divided
 
 _ARCHIVE_WORD: Final = compiled(
     r"archiv|arkiv|arquiv|perma|backup|snapshot|wayback|copy|kopie|webcite|saved|cache",
     re.IGNORECASE,
 )
 _TO_CAPTURE: Final = "The link asks an archive for a new copy and does not name one"
+_AS_ONE: Final = "{} and {}, on another line, were taken for one reference"
 _CAPTURES: Final = "The link is a list of captures and does not name one of them"
 _COPY: Final = compiled(r"/([0-9]{14})(?:[a-z]{2}_)?/(?=https?://)")
 _STAMPED: Final = compiled(
@@ -65,6 +67,8 @@ class LinkPlace(NamedTuple):
     """Whether it names one copy, whose time the link does not state."""
     is_nested: bool = False
     """Whether the link is a copy of an archive link, which may be meant or not."""
+    is_undated_copy: bool = False
+    """Whether it is a link into an archive that states no time."""
     is_redirect: bool = False
     """Whether the link is one of a mail filter or a search engine, with the page in it."""
 
@@ -72,6 +76,11 @@ class LinkPlace(NamedTuple):
     def start(self) -> int:
         """Where the link begins."""
         return self.link.span.start
+
+    @property
+    def shown(self) -> str:
+        """The link as it is written, without line breaks."""
+        return "".join(self.link.written.split())
 
 
 def read_place(link: TextLink, registry: Registry) -> LinkPlace:
@@ -97,7 +106,10 @@ def _readable(link: TextLink, reading: ParsedIdentifier, registry: Registry) -> 
         return place._replace(notes=(note, *place.notes), is_nested=True)
     if identifier.item is not None or not reading.kind.is_archive_link:
         time = identifier.time
-        return LinkPlace(link, "reference", text, end, own=time, page=identifier.item)
+        # A TimeGate is no copy: the time beside it is the one that it is asked for.
+        is_copy = reading.kind.is_archive_link and "/timegate/" not in text
+        place = LinkPlace(link, "reference", text, end, own=time, page=identifier.item)
+        return place._replace(is_undated_copy=is_copy and time is None)
     place = LinkPlace(
         link, "opaque", text, end, trouble=_NO_URL, archived=identifier.time, names_copy=True
     )
@@ -353,7 +365,7 @@ def merged_places(text: str, places: Sequence[LinkPlace]) -> Iterator[LinkPlace]
         if last is None:
             last = place
             continue
-        joined = _joined(last, place, text[last.end : place.start])
+        joined = None if _are_items(text, last, place) else _joined(last, place, text)
         if joined is None:
             yield last
             last = place
@@ -363,9 +375,25 @@ def merged_places(text: str, places: Sequence[LinkPlace]) -> Iterator[LinkPlace]
         yield last
 
 
-def _joined(one: LinkPlace, other: LinkPlace, gap: str) -> LinkPlace | None:
+def _are_items(text: str, one: LinkPlace, other: LinkPlace) -> bool:
+    """Whether two neighbours are two items of a list, each on its own line."""
+    first = TextSpan(one.start, one.end)
+    plain = next((each for each in (one, other) if each.own is None), None)
+    dated = None if plain is None else other.link.span if plain is other else first
+    return are_items(text, first, other.link.span, dated=dated)
+
+
+def _joined(one: LinkPlace, other: LinkPlace, text: str) -> LinkPlace | None:
     """Return two neighbours as one reference; None if they are two."""
-    if "\n\n" in gap or len(gap) > _SAME_CITATION:
+    gap = text[one.end : other.start]
+    joined = _of_citation(one, other, gap)
+    if joined is None or "\n" not in gap:
+        return joined
+    return joined._replace(notes=(*joined.notes, _AS_ONE.format(one.shown, other.shown)))
+
+
+def _of_citation(one: LinkPlace, other: LinkPlace, gap: str) -> LinkPlace | None:
+    if is_divided(gap) or len(gap) > _SAME_CITATION:
         return None
     if one.kind == other.kind == "reference" and _is_same(one, other):
         return _of_same_page(one, other, gap)

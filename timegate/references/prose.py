@@ -33,18 +33,19 @@ from timegate.references.dates import (
     ChosenDate,
     DateBasis,
     FoundDate,
+    access_word,
     choose,
     is_other_day,
     is_seen_otherwise,
     mark_before,
     names_access,
-    relative_date,
     unread_date,
 )
-from timegate.references.links import TextLink, find_hosts, find_links, meant
+from timegate.references.links import TextLink, find_hosts, find_links, meant, with_hosts
 from timegate.references.machine_texts import pages_of, without_hosts
 from timegate.references.mistyped_links import ALTERED, is_altered
 from timegate.references.model import FoundReference, masked
+from timegate.references.own_lines import is_divided
 from timegate.references.places import (
     LinkPlace,
     glued_at,
@@ -53,6 +54,7 @@ from timegate.references.places import (
     read_place,
 )
 from timegate.references.quotations import quotation_beside
+from timegate.references.relative_dates import relative_date
 from timegate.references.unexplained import unexplained
 from timegate.text.written_dates import MONTHS, WrittenDate, find_dates, other_dates
 
@@ -88,6 +90,9 @@ _AND_ALSO: Final = compiled(
 )
 _CLOSED_ITEM: Final = compiled(r"[\s)\]]{0,2};\s")
 """The end of an item of a list in a sentence."""
+_ENDS_PART: Final = compiled(r"[ \t]{0,2}[)\]]?[,;][ \t]{1,3}[<(\[\"]{0,2}")
+_LONGEST_ACCESS: Final = 30
+"""Characters of a word of access after a link."""
 _HIDDEN: Final = "\ufffc"
 """In place of the characters of a link."""
 _MOST_DATES: Final = 20
@@ -101,7 +106,8 @@ def read_prose(text: str, registry: Registry) -> Iterator[FoundReference]:
     links = pages_of(text, named)
     # Of the same length, so that positions stay.
     shown = masked(text, sorted({link.span for link in named} - {link.span for link in links}))
-    yield from dated(shown, links or find_hosts(shown), registry)
+    found = with_hosts(shown, links) if links else find_hosts(shown)
+    yield from dated(shown, found, registry)
 
 
 def dated(
@@ -113,7 +119,7 @@ def dated(
     """
     # Of the same length, so that positions stay.
     text = _INLINE.sub(lambda tag: " " * len(tag[0]), text)
-    text = _HYPHENATED.sub(_joined_month, text)
+    text = _HYPHENATED.sub(_joined_word, text)
     listed = [part for link in links for part in _divided(link, registry)]
     places = [*merged_places(text, [read_place(link, registry) for link in listed])]
     spans = [_extent(place) for place in places]
@@ -168,10 +174,11 @@ def _divided(link: TextLink, registry: Registry) -> Iterator[TextLink]:
 _HYPHENATED: Final = compiled(r"\b([^\W\d_]{2,10})-\r?\n[ \t]{0,8}([^\W\d_]{2,10})\b")
 
 
-def _joined_month(word: re.Match[str]) -> str:
-    """Return the name of a month that a line break divides as one word of the same length."""
+def _joined_word(word: re.Match[str]) -> str:
+    """Return a month or a word of access that a line break divides, in the same length."""
     joined = f"{word[1]}{word[2]}"
-    return joined.ljust(len(word[0])) if joined.lower() in MONTHS else word[0]
+    is_known = joined.lower() in MONTHS or access_word(joined)
+    return joined.ljust(len(word[0])) if is_known else word[0]
 
 
 def _quoting(
@@ -252,6 +259,8 @@ def _chosen(place: LinkPlace, dates: Sequence[FoundDate]) -> ChosenDate:
         place.is_nested
         or ((place.names_copy or place.is_redirect) and chosen.at is None)
         or (not place.names_copy and _is_archived_later(chosen))
+        # The copy was looked at then, and is of an earlier time.
+        or (place.is_undated_copy and chosen.used and chosen.used.basis == "accessed")
         or (
             place.own is None
             and place.archived is not None
@@ -407,12 +416,12 @@ def _doubt_after_two(
 ) -> None:
     """Add the second of two dates around a link to the link after it, if that has none.
 
-    In "[2014] A [2015] B", each date may be of the link after it.
+    In "[2014] A [2015] B", each date may be of the link after it, on lines of their own too.
     """
     for number in range(len(spans) - 1):
         dates = assigned[number]
-        is_line = "\n" not in text[spans[number].end : spans[number + 1].start]
-        if len(dates) > 1 and is_line and not assigned[number + 1] and choose(dates).doubt:
+        is_near = not is_divided(text[spans[number].end : spans[number + 1].start])
+        if len(dates) > 1 and is_near and not assigned[number + 1] and choose(dates).doubt:
             assigned[number + 1].append(dates[-1]._replace(basis="unmarked"))
 
 
@@ -498,11 +507,9 @@ def _owner(text: str, spans: Sequence[Extent], after: int, date: WrittenDate) ->
         return after - 1
     gap_before = text[spans[after - 1].end : date.start]
     gap_after = text[date.end : spans[after].start]
-    # In brackets of its own after the link: "URL (accessed 5 November 2010)".
-    is_inside = _OPENED.match(gap_before) and _CLOSED.match(gap_after)
-    breaks = -1 if is_inside else _breaks(gap_before) - _breaks(gap_after)
-    if not breaks and _CLOSED_ITEM.match(gap_after) and not _CLOSED_ITEM.search(gap_before):
-        breaks = -1
+    breaks = _divided_from(
+        gap_before, gap_after, text[spans[after].end : spans[after].end + REACH]
+    )
     if breaks:
         return after if breaks > 0 else after - 1
     if CONNECTED.fullmatch(gap_after):
@@ -515,6 +522,30 @@ def _owner(text: str, spans: Sequence[Extent], after: int, date: WrittenDate) ->
     return after - 1 if closer else after
 
 
+def _divided_from(before: str, after: str, rest: str) -> int:
+    """Return whether more divides a date from the link *before* it (1) or *after* it (-1).
+
+    *rest* is what follows the link after it.
+    """
+    # In brackets of its own after the link: "URL (accessed 5 November 2010)".
+    if _OPENED.match(before) and _CLOSED.match(after):
+        return -1
+    breaks = _breaks(before) - _breaks(after)
+    if breaks:
+        return breaks
+    is_end_of_item = _CLOSED_ITEM.match(after) and not _CLOSED_ITEM.search(before)
+    # "A, accessed 5 November 2010, B, accessed 6 November 2011".
+    # "A, accessed 5 November 2010, B".
+    is_in_turn = _begins_with_access(before) and (
+        _begins_with_access(rest) or _ENDS_PART.fullmatch(after) is not None
+    )
+    return -1 if is_end_of_item or is_in_turn else 0
+
+
+def _begins_with_access(words: str) -> bool:
+    return access_word(words.lstrip(" ,;>([")) and "\n" not in words[:_LONGEST_ACCESS]
+
+
 def _breaks(gap: str) -> int:
     lines = gap.count("\n")
-    return 0 if not lines else 2 if lines > 1 and not gap.strip() else 1 + ("\n\n" in gap)
+    return 0 if not lines else 2 if lines > 1 and not gap.strip() else 1 + is_divided(gap)

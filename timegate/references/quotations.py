@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
+from timegate.references.own_lines import BLANK_LINE, is_divided
 
 _REACH: Final = 700
 """Characters before a link in which its quotation begins."""
@@ -84,7 +85,8 @@ def quotation_beside(text: str, start: int, end: int, floor: int, ceiling: int) 
 
     *floor* is where the link before it ends, and *ceiling* where the next one begins.
     """
-    begin = max(floor, start - _REACH, text.rfind("\n\n", 0, start) + 1)
+    begin = max(floor, start - _REACH, 0)
+    begin = max([begin, *(blank.end() for blank in BLANK_LINE.finditer(text, begin, start))])
     before = [
         each for each in _quoted(text, begin, start) if _is_in_sentence(text, each, begin)
     ]
@@ -150,7 +152,7 @@ def _next(text: str, at: int, end: int, opening: str, closing: str) -> _Quoted |
         close = _closing(text, inner, end, closing)
         if close < 0:
             return None
-        if _opens(text, start, inner) and "\n\n" not in text[inner:close]:
+        if _opens(text, start, inner) and not is_divided(text[inner:close]):
             return _Quoted(start, close + len(closing), " ".join(text[inner:close].split()))
         start = text.find(opening, inner, end)
     return None

@@ -18,6 +18,7 @@ from unicodedata import decimal
 from archives.diagnostics import Malformed
 from archives.moment import Moment
 from archives.regex_compat import compiled
+from timegate.text.spelled_dates import in_digits
 
 DATE_WORDS: Final = tomllib.loads(
     files("timegate.text").joinpath("date_words.toml").read_text(encoding="utf-8")
@@ -36,6 +37,8 @@ WEEKDAYS: Final[Mapping[str, int]] = {
     for name in names.split()
 }
 """Names of weekdays in some languages, from Monday (0) on."""
+_LONGER_NAMES: Final[Mapping[str, str]] = DATE_WORDS["longer"]
+_LONGER: Final = compiled("|".join(map(re.escape, _LONGER_NAMES)))
 _ALSO_WORDS: Final = frozenset(["out", "set", "ago", "gen", "mag", "des", "mart", "mars"])
 """Abbreviations that are words in other languages: months only beside a day."""
 
@@ -89,6 +92,11 @@ _DAY_MONTH: Final = compiled(
 _MONTH_DAY: Final = compiled(
     rf"(?<!\w){_WORD}[.,]?[\s~]{{0,24}}{_DAY}\s{{0,24}},?[\s~]{{0,24}}(?:at |de )?$"
 )
+_MONTH_DAYS: Final = compiled(
+    rf"(?<!\w){_WORD}\.?\s{{1,2}}([0-9]{{1,2}})(?:st|nd|rd|th)?"
+    r"\s?(?:[\u2010-\u2015/&-]|\b(?:and|or|to)\b)\s?([0-9]{1,2})(?:st|nd|rd|th)?,?\s{1,2}$"
+)
+"""Two days of a month, of which one is meant: June 8-9, 2016."""
 _MONTH_DAY_TIME: Final = compiled(
     rf"(?<!\w){_WORD}\s{{1,2}}([0-9]{{1,2}})\s([0-2][0-9]):([0-5][0-9]):([0-6][0-9])\s"
     r"(?:(?:UTC|GMT|([+-])([01][0-9])([0-5][0-9]))\s|[A-Z]{3,5}\s)?$"
@@ -308,7 +316,7 @@ def _common_dates(text: str) -> Iterator[WrittenDate]:
 
 _EPOCH: Final = compiled(
     r"(?:(?:time|date|timestamp|stamp|ts|at|on)[\"']?\s?[:=]\s?[\"']?|@\s?)"
-    r"(?P<seconds>[6-9][0-9]{8}|1[0-9]{9})(?:[0-9]{3})?(?![\w.])",
+    r"(?P<seconds>[6-9][0-9]{8}|1[0-9]{9})(?:[0-9]{3}|\.[0-9]{1,6})?(?![\w.])",
     re.IGNORECASE,
 )
 """Seconds or milliseconds since 1970, after a word for a time."""
@@ -320,7 +328,8 @@ def _epochs(text: str) -> Iterator[WrittenDate]:
         time = datetime.fromtimestamp(int(match["seconds"]), UTC)
         start = match.start("seconds")
         moment = _moment(f"{time:%Y%m%d%H%M%S}")
-        yield WrittenDate(start, match.end(), text[start : match.end()], moment)
+        written = text[start : match.end()].partition(".")[0]
+        yield WrittenDate(start, match.end(), written, moment)
 
 
 def _stamps(text: str) -> Iterator[WrittenDate]:
@@ -394,8 +403,11 @@ def _is_local(date: WrittenDate, rest: str) -> bool:
 
 def _folded(text: str) -> str:
     """Return *text* with ASCII digits and hyphens in dates, of the same length."""
+    text = in_digits(text)
     if text.isascii():
         return text
+    if _LONGER.search(text):
+        text = _LONGER.sub(lambda name: _LONGER_NAMES[name[0]].ljust(len(name[0])), text)
     digits = {ord(each): str(decimal(each)) for each in {*text} if each.isdecimal()}
     return _DASHES.sub(r"\1-\2-\3", text.translate(digits | _HYPHENS))
 
@@ -572,9 +584,16 @@ def _iso(year: str, after: str, match: re.Match[str]) -> Found:
     month, day = match[2] or match[4], match[3]
     clock = _CLOCK.match(after, match.end()) if day else None
     digits = _digits(year, month, day)
+    if clock and (precision := _PRECISION.match(after, clock.end())):
+        # Wikidata writes a time for each date, and after it how much of it counts.
+        return 0, precision.end(), [digits[: _PRECISIONS[precision[1]]]]
     if clock and (moment := _utc(digits, clock)):
         return 0, clock.end(), [moment]
     return 0, match.end(), [digits]
+
+
+_PRECISION: Final = compiled(r"(?<=T00:00:00Z)/(9|10|11)(?![0-9])")
+_PRECISIONS: Final = {"9": len("2010"), "10": len("201011"), "11": len("20101105")}
 
 
 def _utc(digits: str, clock: re.Match[str]) -> str | None:
@@ -599,8 +618,11 @@ def _year_last(year: str, before: str) -> Found | None:
             first, start = _first_day(before, match, month)
             digits = [_digits(year, n, match[1]) for n in month]
             return len(before) - start, 0, [*(_digits(year, *each) for each in first), *digits]
-    if (match := _MONTH_DAY.search(before)) and (month := _month(match[1])):
-        return len(before) - match.start(), 0, [_digits(year, n, match[2]) for n in month]
+    if (match := _MONTH_DAYS.search(before)) or (match := _MONTH_DAY.search(before)):
+        days = match.groups()[1:]
+        if month := _month(match[1]):
+            digits = [_digits(year, number, day) for number in month for day in days]
+            return len(before) - match.start(), 0, digits
     if match := _MONTH_DAY_TIME.search(before):
         return len(before) - match.start(), 0, [*_with_time(year, match)]
     if found := _numbers_last(year, before):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from timegate.references.formats import format_of, unsupported
+from timegate.references.detection import format_of, unsupported
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from archives.registry import load_known
 from timegate.batch.output import Edit, edited
 from timegate.references import InputFormat
-from timegate.references.formats import REWRITTEN, extract, format_of, places_in
+from timegate.references.detection import format_of
+from timegate.references.formats import REWRITTEN, extract, places_in
 from timegate.references.lines import Columns, read_json, read_jsonl, read_table
 
 REGISTRY = load_known()

@@ -32,6 +32,17 @@ def test_the_first_row_counts_in_a_table_without_headings() -> None:
     ]
 
 
+@pytest.mark.parametrize("first", ["[Hours](http://a.example/)", "museum.example/hours"])
+def test_a_first_row_with_a_link_among_words_is_no_heading(first: str) -> None:
+    assert [item.text for item in read(f"1,{first}\n2,http://b/\n")] == [first, "http://b/"]
+
+
+def test_a_column_of_links_without_schemes_is_found() -> None:
+    items = read("title,page\nHours,museum.example/hours\nNews,museum.example/news\n")
+
+    assert [item.text for item in items] == ["museum.example/hours", "museum.example/news"]
+
+
 def test_columns_are_named_and_dates_keep_the_order_of_preference() -> None:
     text = "published,cited,was,is\n2015,2016,http://old/,http://new/\n,2017,http://x/,\n"
 

@@ -137,3 +137,29 @@ def test_a_date_of_access_in_the_future_is_not_used() -> None:
     (found,) = read(f"{URL} (accessed 5 December 2026)").found
 
     assert (found.at, found.dates.doubt) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("lines", "url"),
+    [
+        ("http://museum.example/a/b/\nc-d", "http://museum.example/a/b/c-d"),
+        ("http://museum.example/long/path?x=\n12", "http://museum.example/long/path?x=12"),
+        ("http://museum.example/a\n/b", "http://museum.example/a/b"),
+        (f"http://museum.example/{'a' * 40}\nword", f"http://museum.example/{'a' * 40}word"),
+    ],
+)
+def test_lines_are_joined_where_a_link_may_be_broken(lines: str, url: str) -> None:
+    reading = read(lines).reading
+
+    assert reading is not None
+    assert reading.identifier.item == url
+
+
+@pytest.mark.parametrize(
+    "lines", ["http://museum.example/\nmuseum", "http://museum.example/a\nHours\nPrices"]
+)
+def test_a_line_of_a_single_word_is_not_joined(lines: str) -> None:
+    pasted = read(lines)
+
+    assert pasted.reading is None
+    assert [found.identifier for found in pasted.found] == [lines.split(maxsplit=1)[0]]

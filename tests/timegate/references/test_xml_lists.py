@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from archives.registry import load_known
-from timegate.references.formats import extract, format_of
+from timegate.references.detection import format_of
+from timegate.references.formats import extract
 from timegate.references.xml_lists import attribute_links, is_xml, without_tags
 
 PWID = "urn:pwid:netarkivet.dk:2008-11-29T00:41:42Z:part:http://a.example/?a=1&copy=2"
