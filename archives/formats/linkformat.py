@@ -51,11 +51,15 @@ _NAMED_VALUE: Final = compiled(
 # A link as most software writes it: every value in double quotes and without escapes, no
 # characters outside ASCII, "; " between parameters and ", " between links.
 _PLAIN_LINK: Final = compiled(r"<([!#-;=?-~]++)>((?:; [a-z]++=\"[ !#-\[\]-~]*+\")++)(?:, |\Z)")
-# With rel and datetime, or with rel and perhaps type: nearly all links of TimeGates. What is in
+# Nearly all links of TimeGates: with rel, datetime and perhaps the collection, as pywb writes
+# them, or with rel, and of a TimeMap its type and its range (RFC 7089, 5). What is in
 # brackets and quotes is not looked at, which halves the time.
-_DATED_LINK: Final = compiled(r"<([^>]++)>; rel=\"([^\"]*+)\"; datetime=\"([^\"]*+)\"(?:, |\Z)")
+_DATED_LINK: Final = compiled(
+    r"<([^>]++)>; rel=\"([^\"]*+)\"; datetime=\"([^\"]*+)\""
+    r"(?:; collection=\"[^\"]*+\")?+(?:, |\Z)"
+)
 _UNDATED_LINK: Final = compiled(
-    r"<([^>]++)>; rel=\"([^\"]*+)\"((?:; type=\"[^\"]*+\")?+(?:, |\Z))"
+    r"<([^>]++)>; rel=\"([^\"]*+)\"((?:; (?:type|from|until)=\"[^\"]*+\")*+(?:, |\Z))"
 )
 _PLAIN_PARAMETER: Final = compiled(r"; ([a-z]++)=\"([^\"]*+)\"")
 _ESCAPE: Final = compiled(r"\\(.?)")
@@ -183,7 +187,7 @@ class SplitLinks(NamedTuple):
 
 
 def split_at_dates(value: str) -> SplitLinks | None:
-    """Split *value* at links that have only a ``rel`` and a ``datetime``, as they are written.
+    """Split *value* at links with ``rel``, ``datetime`` and perhaps ``collection``, as written.
 
     None for a value that is too long. Each text may contain anything but the character that
     ends it: use only what equals a text that is known.
@@ -195,7 +199,9 @@ def split_at_dates(value: str) -> SplitLinks | None:
 
 
 def undated_links(value: str) -> list[tuple[str, str]] | None:
-    """Return target and ``rel`` of the links of *value*; None if one has more than a ``type``.
+    """Return target and ``rel`` of the links of *value*; None if one has other parameters.
+
+    Besides ``rel`` they may have ``type``, ``from`` and ``until``.
 
     They are read as in `split_at_dates`. *value* may end with the comma before another link.
     """

@@ -22,6 +22,13 @@ NOW = "20261115130000"
 ARCHIVE = an_entry("memento", id="mine", timegate=f"{BASE}/", hosts=("archive.example",))
 # The general reading ignores a link without a date; the common redirect has none.
 UNDATED = f'<{BASE}/20100101000000/{URL}>; rel="memento"'
+TIMEMAPS = [
+    f'<{BASE}/timemap/{URL}>; rel="timemap"; type="application/link-format"',
+    (
+        f'<{BASE}/timemap/{URL}>; rel="timemap"; from="{http_date("20100101000000")}"; '
+        f'until="{http_date("20200202020202")}"; type="application/link-format"'
+    ),
+]
 
 stamps = st.sampled_from(
     ["20100101000000", "20100102000000", "20150630235959", "20200202020202"]
@@ -37,6 +44,7 @@ def headers(draw: st.DrawFn) -> dict[str, str]:
     """Return a redirect: the common one, or with at most one deviation in each part."""
     originals = draw(st.sampled_from([[URL], [URL], [URL], [], [URL, "http://other.org/"]]))
     parts = [f'<{url}>; rel="original"' for url in originals]
+    parts += draw(st.lists(st.sampled_from(TIMEMAPS), max_size=1))
     parts += draw(st.lists(_link(), max_size=4))
     parts += draw(st.lists(_deviating_link(), max_size=1))
     chosen = draw(st.one_of(stamps, st.just("18990101000000")))
@@ -49,7 +57,8 @@ def headers(draw: st.DrawFn) -> dict[str, str]:
 @st.composite
 def _link(draw: st.DrawFn) -> str:
     stamp = draw(stamps)
-    return _written(f"{BASE}/{stamp}/{URL}", draw(rels), stamp)
+    written = _written(f"{BASE}/{stamp}/{URL}", draw(rels), stamp)
+    return written + draw(st.sampled_from(["", '; collection="all"']))
 
 
 @st.composite
@@ -68,6 +77,7 @@ def _deviating_link(draw: st.DrawFn) -> str:
         _written(f"/web/{stamp}/{URL}", rel, stamp),
         _written(uri, rel, stamp) + f'; anchor="{URL}"',
         _written(uri, rel, stamp) + '; anchor="http://x.org/"',
+        f'<{BASE}/timemap/{URL}>; rel="timemap"; anchor="http://x.org/"',
     ]
     return draw(st.sampled_from(deviations))
 
@@ -118,6 +128,16 @@ def test_the_common_redirect_proves_what_the_general_reading_proves(
 
     around = true_neighbours(common.memento, common.neighbours)
     assert answer == Closest(common.memento, "timegate", (), around)
+
+
+@pytest.mark.parametrize("timemap", TIMEMAPS)
+@pytest.mark.parametrize("collection", ["", '; collection="all"'])
+def test_links_of_pywb_and_ranges_of_timemaps_are_common(timemap: str, collection: str) -> None:
+    uri = f"{BASE}/20100101000000/{URL}"
+    memento = _written(uri, "memento", "20100101000000") + collection
+    link = f'<{URL}>; rel="original", {timemap}, {memento}'
+
+    assert read({"location": uri, "link": link}) is not None
 
 
 def test_the_common_redirect_links_the_memento_and_its_neighbours() -> None:
