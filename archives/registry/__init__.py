@@ -75,16 +75,17 @@ _MEMGATOR_KEYS: Final = ("id", "timegate", "timemap")
 class Registry:
     """An immutable set of archives. Raises BadEntry if two of them claim the same name."""
 
-    __slots__ = ("_by_host", "_by_id", "_by_pwid", "_relocations")
+    __slots__ = ("_at_host", "_by_host", "_by_id", "_by_pwid", "_relocations")
 
     def __init__(self, entries: Iterable[ArchiveEntry], *, shared_hosts: bool = False) -> None:
         """With *shared_hosts*, several archives may have one host and differ by port or path.
 
-        Operators configure that; a link to such a host is read as one into the first of them.
+        Operators configure that, and collections of one server share its host.
         """
         by_id: dict[str, ArchiveEntry] = {}
         by_pwid: dict[str, ArchiveEntry] = {}
         by_host: dict[str, ArchiveEntry] = {}
+        at_host: dict[str, tuple[ArchiveEntry, ...]] = {}
         relocations: dict[str, list[Relocation]] = {}
         for entry in entries:
             _claim(by_id, "id", (entry.id,), entry)
@@ -92,11 +93,17 @@ class Registry:
             for key, hosts in (("hosts", entry.hosts), ("former_hosts", entry.former_hosts)):
                 new = [h for h in hosts if h not in by_host] if shared_hosts else hosts
                 _claim(by_host, key, new, entry)
+                for host in dict.fromkeys(hosts):
+                    at_host[host] = (*at_host.get(host, ()), entry)
             for move in entry.relocations:
                 relocations.setdefault(origin_of(move.dead)[1], []).append(move)
         self._by_id: Final[Mapping[str, ArchiveEntry]] = MappingProxyType(by_id)
         self._by_pwid: Final[Mapping[str, ArchiveEntry]] = MappingProxyType(by_pwid)
         self._by_host: Final[Mapping[str, ArchiveEntry]] = MappingProxyType(by_host)
+        self._at_host: Final = MappingProxyType(
+            {host: sharing for host, sharing in at_host.items() if len(sharing) > 1}
+        )
+        """The archives at hosts that have several."""
         self._relocations: Final[Mapping[str, tuple[Relocation, ...]]] = MappingProxyType(
             {
                 host: tuple(sorted(moves, key=lambda move: -len(move.dead)))
@@ -123,8 +130,20 @@ class Registry:
         return _longest(self._by_pwid, archive_id.lower())
 
     def by_host(self, host: str) -> ArchiveEntry | None:
-        """Return the archive that serves, or once served, this host; any port is ignored."""
+        """Return the archive that serves, or once served, this host; any port is ignored.
+
+        Of several, the first.
+        """
         return _longest(self._by_host, bare_host(host))
+
+    def at_host(self, host: str) -> tuple[ArchiveEntry, ...]:
+        """Return all archives that serve, or once served, this host; any port is ignored."""
+        name = bare_host(host)
+        first = _longest(self._by_host, name)
+        if first is None or not self._at_host:
+            return () if first is None else (first,)
+        served = next(suffix for suffix in _suffixes(name) if suffix in self._by_host)
+        return self._at_host.get(served, (first,))
 
     def relocated(self, url: str) -> str | None:
         """Return the new address of a link whose host is defunct; None if there is none.

@@ -51,16 +51,19 @@ def read_link(url: str, registry: Registry, diagnosis: Diagnosis) -> ReplayLink:
     """
     _check_characters(url)
     address = _address(url)
-    entry = registry.by_host(address.host)
-    if entry is None:
+    entries = registry.at_host(address.host)
+    if not entries:
         return ReplayLink("unknown-host")
     _diagnose_scheme(url, diagnosis)
-    for form in forms_of(entry):
-        match = matched(form, address)
-        if match is not None:
-            return _link(form.kind, entry.id, match, diagnosis)
-    incomplete = any(lacks_target(form, address) for form in forms_of(entry))
-    return ReplayLink("not-a-memento", entry.id, lacks_target=incomplete)
+    for entry in entries:
+        for form in forms_of(entry):
+            match = matched(form, address)
+            if match is not None:
+                return _link(form.kind, entry.id, match, diagnosis)
+    for entry in entries:
+        if any(lacks_target(form, address) for form in forms_of(entry)):
+            return ReplayLink("not-a-memento", entry.id, lacks_target=True)
+    return ReplayLink("not-a-memento", entries[0].id)
 
 
 def _check_characters(url: str) -> None:

@@ -349,6 +349,19 @@ def test_a_hosted_archive_shares_the_host_of_another() -> None:
     assert registry.by_host("wayback.local") is host
 
 
+def test_all_archives_at_a_shared_host_are_listed_in_order() -> None:
+    tables = [
+        {"id": name, "kind": "memento", "timegate": f"http://{host}/{name}/"}
+        for name, host in (("a", "s.example"), ("b", "s.example"), ("c", "other.example"))
+    ]
+    entries = [entry_from(table, "x.toml") for table in tables]
+    registry = Registry(entries, shared_hosts=True)
+
+    assert [entry.id for entry in registry.at_host("S.example:8080")] == ["a", "b"]
+    assert [entry.id for entry in registry.at_host("www.other.example")] == ["c"]
+    assert registry.at_host("nowhere.example") == ()
+
+
 def test_the_snapshot_has_the_entries_of_the_files() -> None:
     """Otherwise run ``make known``; a file that is missing in it is read as TOML."""
     from_files = list(known_entries(FOLDER, use_snapshot=False))

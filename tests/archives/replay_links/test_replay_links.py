@@ -332,6 +332,24 @@ def test_an_operators_archive_needs_no_forms() -> None:
     assert link.modifier == "id_"
 
 
+def test_archives_that_share_a_host_are_told_apart_by_their_forms() -> None:
+    tables = [
+        {"id": name, "kind": "memento", "timegate": f"http://shared.example/{name}/timegate/"}
+        | {"replay": f"http://shared.example/{name}/{{time14}}/{{uri}}"}
+        for name in ("one", "two", "three")
+    ]
+    entries = [entry_from(table, f"{table['id']}.toml") for table in tables]
+    registry = Registry(entries, shared_hosts=True)
+
+    for entry in entries:
+        link = read_link(
+            f"http://shared.example/{entry.id}/20160122112029/http://x.com/",
+            registry,
+            Diagnosis(),
+        )
+        assert (link.kind, link.archive, link.uri) == ("memento", entry.id, "http://x.com/")
+
+
 @pytest.mark.parametrize("entry", KNOWN.entries, ids=lambda entry: entry.id)
 def test_every_replay_template_of_the_registry_is_read_back(entry: ArchiveEntry) -> None:
     for template in filter(None, (entry.replay, entry.raw)):
