@@ -26,6 +26,7 @@ from timegate.endpoints import (
 from timegate.endpoints.resolve import Resolve
 from timegate.pages.rendering import HEADERS, Pages, wants_page
 from timegate.resolution.context import RequestContext
+from timegate.resolution.exhaustive import patient
 from timegate.responses.answer_view import citation_views, name_of, spoken
 from timegate.responses.answers import VARY_PAGE, Answers
 from timegate.responses.model import ClientRequest, EarlyResponse, Response
@@ -108,7 +109,7 @@ class CiteEndpoint:
         wanted = _wanted(request.rest.partition("?")[2])
         query = self._resolve.query(wanted.identifier)
         preferences, applied = request.preferences
-        preferences = replace(preferences, verify=preferences.verify or "head")
+        preferences = patient(replace(preferences, verify=preferences.verify or "head"))
         resolution = await self._answers.resolve(query, preferences, request.context)
         memento = resolution.memento
         copy = copy_found(resolution, self._registry, self._today())

@@ -187,10 +187,11 @@ class Collections:
         capture = STAMPED.match(rest) if opened else None
         if capture is None or self._pages_url is None or capture[2] not in (None, PAGE):
             return None
-        place = ReplayPlace(capture[1], identifier_in(rest[capture.end() :]))
+        # No capture of another archive may be shown in its place.
+        place = ReplayPlace(capture[1], identifier_in(rest[capture.end() :]), archive=name)
         origin = self._pages_url.rstrip("/")
         if capture[2] == PAGE:
-            place = replace(place, near=capture[1], archive=name, use=PAGE)
+            place = replace(place, near=capture[1], use=PAGE)
             origin = self._base_url
         location = origin + place.path("view")
         headers = {"Location": location, "Cache-Control": "no-cache", "Vary": "sec-fetch-dest"}

@@ -19,6 +19,7 @@ from timegate.endpoints import (
 )
 from timegate.endpoints.resolve import Resolve
 from timegate.pages.rendering import HEADERS, Pages, wants_page
+from timegate.resolution.exhaustive import patient
 from timegate.resolution.model import DiffsCopies, Query, Resolution
 from timegate.resolution.preferences import PARAMETERS, BadPreference
 from timegate.responses.answer_view import CopyView, copy_view, name_of
@@ -100,7 +101,7 @@ class DiffEndpoint:
             response = problem(400, "bad-parameter", detail, parameter=error.name)
             raise EarlyResponse(response) from error
         identifier, moment = _parts(text)
-        preferences = replace(preferences, verify="head", quote=None)
+        preferences = patient(replace(preferences, verify="head", quote=None))
         query = self._resolve.query(identifier)
         first = await self._answers.resolve(query, preferences, request.context)
         answer = self._answers.described(first, applied, vary=VARY_PAGE)

@@ -18,6 +18,7 @@ from timegate.endpoints.resolve import Resolve
 from timegate.pages.rendering import FRAMED_HEADERS, Pages
 from timegate.parts.composite import CompositeMemento, Part, PartLimits
 from timegate.resolution.context import RequestContext
+from timegate.resolution.exhaustive import patient
 from timegate.resolution.model import Preferences, Resolution
 from timegate.resolution.preferences import PARAMETERS, BadPreference
 from timegate.responses.answer_view import name_of, spoken
@@ -104,7 +105,7 @@ class PartsEndpoint:
             raise EarlyResponse(response) from error
         identifier = identifier_in(text)
         query = self._resolve.query(identifier)
-        preferences = replace(preferences, verify="head")
+        preferences = patient(replace(preferences, verify="head"))
         resolution = await self._answers.resolve(query, preferences, request.context)
         answer = self._answers.described(resolution, applied, vary=VARY_PAGE)
         if resolution.memento is None or answer.status != 200:

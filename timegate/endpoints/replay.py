@@ -159,7 +159,7 @@ class ReplayEndpoint:
         self, request: ClientRequest, place: ReplayPlace, query: Query
     ) -> Response:
         stated, applied = request.preferences
-        preferences = self._allowed(replace(stated, verify=stated.verify or "head"))
+        preferences = self._allowed(place, replace(stated, verify=stated.verify or "head"))
         resolution = await self._answers.resolve(query, preferences, request.context)
         resolution = await self._neighbours.filled_in(resolution, request.context)
         redirect = self._answers.redirect(resolution, applied, vary=VARY_PAGE)
@@ -183,12 +183,21 @@ class ReplayEndpoint:
         policy += f"; frame-src 'self' {self._settings.content_url}"
         return {**HEADERS, "Content-Security-Policy": policy, **_NO_CRAWLERS}
 
-    def _allowed(self, preferences: Preferences) -> Preferences:
-        if not self._settings.only_own:
-            return preferences
-        own = self._settings.own
-        stated = preferences.archives
-        return replace(preferences, archives=own if stated is None else stated & own)
+    def _allowed(self, place: ReplayPlace, preferences: Preferences) -> Preferences:
+        """Return *preferences* with the archives from which the page may be."""
+        allowed = self._settings.own if self._settings.only_own else preferences.archives
+        if place.archive:
+            allowed = self._only(place.archive)
+        if allowed is not None and preferences.archives is not None:
+            allowed &= preferences.archives
+        return replace(preferences, archives=allowed)
+
+    def _only(self, archive: str) -> frozenset[str]:
+        known = self._registry.by_id(archive) is not None
+        if not known or (self._settings.only_own and archive not in self._settings.own):
+            detail = f"no archive here has the id {archive!r}; /archives lists their ids"
+            raise EarlyResponse(problem(404, "not-found", detail, headers=_NO_CRAWLERS))
+        return frozenset({archive})
 
     async def _inside(
         self, request: ClientRequest, place: ReplayPlace, query: Query

@@ -32,6 +32,8 @@ class FrameView:
     asked: str
     years_away: str
     """How far the copy is from the requested time, if that is a year or more."""
+    is_only: bool
+    """Whether no other archive was to be queried."""
     previous: str | None
     next: str | None
     captures: str
@@ -70,6 +72,7 @@ def frame_view(
         captured_at=copy.stamp,
         asked="" if query.at is None else spoken(query.at),
         years_away=_years_away(judged),
+        is_only=resolution.preferences.archives == frozenset({memento.archive}),
         previous=neighbour("prev"),
         next=neighbour("next"),
         captures=f"{base_url}/timemap/html/{target}",

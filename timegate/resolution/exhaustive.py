@@ -28,6 +28,14 @@ _CHECK_TIME: Final = 2.0
 """Seconds for requesting the best memento, if no more are left."""
 
 
+def patient(preferences: Preferences) -> Preferences:
+    """Return *preferences* with the time that pages wait, if the client states none.
+
+    What is linked on a page is of the copy shown there, also if its archive is slow.
+    """
+    return preferences if preferences.wait else replace(preferences, wait=PATIENCE)
+
+
 class ExhaustiveResolver:
     """Queries all archives of the plan."""
 

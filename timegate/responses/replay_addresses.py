@@ -4,6 +4,7 @@ The archived document in the frame, and each of its parts, has an address with t
 time, the time and the archive of the page, and what it is used for:
 ``/view/20160122-20160122112029@mine.im_/http://example.org/logo.gif``. So a link leads to the
 requested time again, however far this page is from it, and a part is looked for near its page.
+``/view/20160122112029@mine/http://example.org/`` is the page as this archive has it.
 """
 
 import re
@@ -32,7 +33,8 @@ _USES: Final[dict[Kind, str]] = {
 _LONGEST: Final = 80
 """Characters of an archive's id, as it is written in an address."""
 _PLACE: Final = re.compile(
-    r"([0-9]{4,23})(?:-([0-9]{4,23})@([!-.0-?A-~]{1,80})\.(mp_|fr_|cs_|im_|oe_))?/(?=.)"
+    r"([0-9]{4,23})(?:-([0-9]{4,23})@([!-.0-?A-~]{1,80})\.(mp_|fr_|cs_|im_|oe_)"
+    r"|@([!-.0-?A-~]{1,80}))?/(?=.)"
 )
 
 
@@ -46,14 +48,14 @@ class ReplayPlace:
     near: str = ""
     """The time of the page to which a part belongs, as digits; empty for the frame."""
     archive: str = ""
-    """The archive of the page."""
+    """The archive of the page; empty if it may be any."""
     use: str = ""
     """What it is used for; empty for the page with its frame."""
 
     def path(self, route: str) -> str:
         """Return the path of this place under *route* (view or reconstruct)."""
-        archive = quote(self.archive, safe="")
-        inside = f"-{self.near}@{archive}.{self.use}" if self.use else ""
+        archive = f"@{quote(self.archive, safe='')}" if self.archive else ""
+        inside = f"-{self.near}{archive}.{self.use}" if self.use else archive
         return f"/{route}/{self.target}{inside}/{header_safe(self.url)}"
 
     def address_of(self, route: str, frame_url: str, embedded: EmbeddedUrl) -> str | None:
@@ -75,8 +77,8 @@ def read_place(rest: str) -> ReplayPlace | None:
     found = _PLACE.match(rest)
     if found is None:
         return None
-    target, near, written, use = found.groups("")
-    archive = unquote(written)
+    target, near, of_part, use, of_page = found.groups("")
+    archive = unquote(of_part or of_page)
     if len(quote(archive, safe="")) > _LONGEST:
         # Addresses in the document would be longer than those that are read here.
         return None

@@ -185,8 +185,22 @@ async def test_a_person_who_opens_a_capture_gets_the_whole_page(tmp_path: Path) 
         raw = await site.ask(f"{capture}id_/{PAGE}", BROWSER, opened)
 
     assert person.status == 302
-    assert person.headers["Location"] == f"{GATE}/view/{sites.STAMP}/{PAGE}"
+    assert person.headers["Location"] == f"{GATE}/view/{sites.STAMP}@first/{PAGE}"
     assert (program.status, raw.status) == (200, 200)
+
+
+async def test_the_page_of_a_named_archive_is_of_no_other_archive(tmp_path: Path) -> None:
+    picture = f"{PAGE}gone.png"
+    async with served(tmp_path) as site:
+        first = await site.ask(f"/view/20150101000000@first/{PAGE}", BROWSER)
+        second = await site.ask(f"/view/20150101000000@second/{picture}", BROWSER)
+        lacking = await site.ask(f"/view/20150101000000@second/{PAGE}", BROWSER)
+        other = await site.ask(f"/view/2015@nowhere/{PAGE}", BROWSER)
+
+    assert 'got="first.example"' in first.headers["Memento-Precision"]
+    assert 'got="second.example"' in second.headers["Memento-Precision"]
+    assert (lacking.status, other.status) == (404, 404)
+    assert b"nowhere" in other.body
 
 
 @pytest.mark.parametrize(

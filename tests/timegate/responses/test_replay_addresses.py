@@ -41,6 +41,12 @@ def test_parts_keep_the_time_of_the_page_and_links_that_of_the_request(
         st.text("abc.-_/@ é", min_size=1, max_size=20),
         st.sampled_from([PAGE, FRAME]),
     )
+    | st.builds(
+        ReplayPlace,
+        st.from_regex("[0-9]{4,14}", fullmatch=True),
+        st.just("http://x.example/a?b=c"),
+        archive=st.text("abc.-_/@ é", max_size=20),
+    )
 )
 def test_an_address_is_read_back(place: ReplayPlace) -> None:
     assert read_place(place.path("view").removeprefix("/view/")) == place
