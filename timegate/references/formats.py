@@ -39,6 +39,7 @@ from timegate.references.model import (
 from timegate.references.own_lines import is_divided
 from timegate.references.places import other_page, read_place
 from timegate.references.prose import dated, read_citation, read_prose
+from timegate.references.records import program_records
 from timegate.references.ris import read_ris
 from timegate.references.wikitext import dead_tags, read_wikitext, template_spans
 from timegate.references.xml_lists import attribute_links, without_tags
@@ -172,13 +173,27 @@ def _found_anyhow(text: str, form: InputFormat, registry: Registry) -> list[Foun
     """Return the references in *text*; if the format has none, those in its words."""
     found = [*_found(text, form, registry)]
     if form not in _PROSE and all(each.kind == "faulty" for each in found):
-        return [*read_prose(text, registry)] or found
+        return [*_of_prose(text, registry)] or found
     return found
+
+
+def _of_prose(text: str, registry: Registry) -> Iterator[FoundReference]:
+    """Yield the references in the records of programs, and those in the text around them."""
+    records = [*program_records(text)]
+    if not records:
+        yield from read_prose(text, registry)
+        return
+    rest = masked(text, [record.span for record in records])
+    found = [
+        *(read_citation(each.references, each.link, each.dates, registry) for each in records),
+        *(read_prose(rest, registry) if next(find_links(rest), None) else ()),
+    ]
+    yield from sorted(found, key=lambda each: each.span)
 
 
 def _found(text: str, form: InputFormat, registry: Registry) -> Iterator[FoundReference]:
     if form in _PROSE:
-        yield from read_prose(text, registry)
+        yield from _of_prose(text, registry)
     elif form == "wikitext":
         yield from _of_wikitext(text, registry)
     elif form == "html":
