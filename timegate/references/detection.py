@@ -40,7 +40,11 @@ _SUFFIXES: Final[dict[str, InputFormat]] = {
     ".pdf": "pdf",
 }
 _ENTRY: Final = compiled(r"^[ \t]{0,8}@[A-Za-z]{1,30}[ \t]{0,8}[{(]", re.MULTILINE)
-_WIKI: Final = compiled(r"\{\{|\[\[|<ref|^==", re.MULTILINE | re.IGNORECASE)
+_WIKI: Final = compiled(
+    r"\{\{|\[\[|<ref(?:erences)?(?:[>/]|\s{0,4}$|\s{1,4}(?:name|group|follow|extends|details|/|>))|^==",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""The element ``ref`` of wikis; that of JATS has an id."""
 PAGE: Final = compiled(r"<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
 _LINK: Final = compiled(r"<a\s[^<>]{0,999}href\s{0,9}=", re.IGNORECASE)
 _JSON: Final = compiled(r"\[\s*+(?:[{\"]|\[\s*+\"(?:urlkey|timestamp|original)\")|\{\s*+\"")

@@ -42,7 +42,12 @@ from timegate.references.prose import dated, read_citation, read_prose
 from timegate.references.records import program_records
 from timegate.references.ris import read_ris
 from timegate.references.wikitext import dead_tags, read_wikitext, template_spans
-from timegate.references.xml_lists import attribute_links, without_tags
+from timegate.references.xml_lists import (
+    attribute_links,
+    entries_of,
+    with_whole_dates,
+    without_tags,
+)
 
 REWRITTEN: Final[frozenset[InputFormat]] = frozenset(
     ("wikitext", "bibtex", "ris", "html", "markdown", "rst", "latex", "text")
@@ -414,10 +419,35 @@ def _is_words(text: str, link: TextSpan, date: FoundDate) -> bool:
 
 
 def _of_xml(text: str, registry: Registry) -> Iterator[FoundReference]:
-    """Yield the references in the elements and attributes of a list, in order."""
-    shown = without_tags(text)
-    links = sorted([*find_links(shown), *attribute_links(text)])
-    yield from dated(shown, links, registry)
+    """Yield the references in the elements and attributes of a list, in order.
+
+    A date in one entry of the list is of no link in another.
+    """
+    attributes = [*attribute_links(text)]
+    links = sorted([*find_links(without_tags(text)), *attributes])
+    entries = entries_of(text, [link.span.start for link in links])
+    shown = without_tags(with_whole_dates(text, entries))
+    for entry in entries:
+        found = dated(shown[slice(*entry)], _links_of(links, attributes, entry), registry)
+        yield from (each._replace(span=_moved(each.span, entry.start)) for each in found)
+
+
+def _links_of(
+    links: Sequence[TextLink], attributes: Sequence[TextLink], entry: TextSpan
+) -> list[TextLink]:
+    """Return those of *links* that are in *entry*; of *attributes*, what is not named again."""
+    inside = [link for link in links if entry.start <= link.span.start < entry.end]
+    last = {link.identifier: link.span for link in inside}
+    again = {link.span for link in attributes if last.get(link.identifier) != link.span}
+    return [
+        link._replace(span=_moved(link.span, -entry.start))
+        for link in inside
+        if link.span not in again
+    ]
+
+
+def _moved(span: TextSpan, by: int) -> TextSpan:
+    return TextSpan(span.start + by, span.end + by)
 
 
 def _of_table(text: str, form: InputFormat, registry: Registry) -> Iterator[FoundReference]:
