@@ -13,6 +13,7 @@ from timegate.references.broken_lines import has_broken_pwid
 from timegate.references.dates import basis_of_name
 from timegate.references.lines import REFERENCE_HEADINGS
 from timegate.references.links import find_links
+from timegate.references.ris import is_of_refworks
 from timegate.references.xml_lists import is_xml
 from timegate.text.written_dates import whole_date
 
@@ -41,7 +42,7 @@ _SUFFIXES: Final[dict[str, InputFormat]] = {
 }
 _ENTRY: Final = compiled(r"^[ \t]{0,8}@[A-Za-z]{1,30}[ \t]{0,8}[{(]", re.MULTILINE)
 _WIKI: Final = compiled(
-    r"\{\{|\[\[|<ref(?:erences)?(?:[>/]|\s{0,4}$|\s{1,4}(?:name|group|follow|extends|details|/|>))|^==",
+    r"\{\{|\[\[(?![0-9]{4},)|<ref(?:erences)?(?:[>/]|\s{0,4}$|\s{1,4}(?:name|group|follow|extends|details|/|>))|^==",
     re.MULTILINE | re.IGNORECASE,
 )
 """The element ``ref`` of wikis; that of JATS has an id."""
@@ -128,6 +129,7 @@ def _detected_markup(text: str) -> InputFormat:
         ("html", _LINK),
     )
     found = next((form for form, mark in marks if mark.search(text)), None)
+    found = found or ("ris" if is_of_refworks(text) else None)
     return found or ("xml" if is_xml(text) else _plain(text))
 
 

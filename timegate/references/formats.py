@@ -39,7 +39,7 @@ from timegate.references.model import (
 from timegate.references.own_lines import is_divided
 from timegate.references.places import other_page, read_place
 from timegate.references.prose import dated, read_citation, read_prose
-from timegate.references.records import program_records
+from timegate.references.records import entries_in_yaml, program_records, with_dates_of_yaml
 from timegate.references.ris import read_ris
 from timegate.references.wikitext import dead_tags, read_wikitext, template_spans
 from timegate.references.xml_lists import (
@@ -186,7 +186,10 @@ def _of_prose(text: str, registry: Registry) -> Iterator[FoundReference]:
     """Yield the references in the records of programs, and those in the text around them."""
     records = [*program_records(text)]
     if not records:
-        yield from read_prose(text, registry)
+        text = with_dates_of_yaml(text)
+        for entry in entries_in_yaml(text) or [TextSpan(0, len(text))]:
+            for each in read_prose(text[slice(*entry)], registry):
+                yield each._replace(span=_moved(each.span, entry.start))
         return
     rest = masked(text, [record.span for record in records])
     found = [

@@ -5,8 +5,10 @@ the time. Other text around them is prose.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from archives.moment import Moment
@@ -211,6 +213,65 @@ def _record(match: re.Match[str], dates: Sequence[FoundDate]) -> ProgramRecord:
     address = url if "://" in url else f"http://{url}"
     span, link = TextSpan(*match.span()), TextSpan(*match.span("url"))
     return ProgramRecord(span, link, (address,), tuple(dates))
+
+
+_YAML: Final = compiled(
+    r"[ \t]{0,40}(?:-[ ]{1,3}){0,3}(?:[\"']?[\w$@./-]{1,60}[\"']?:(?:[ \t][^\n]{0,4000}+)?"
+    r"|-[ ][^\n]{0,4000}+|---|\.\.\.|#[^\n]{0,4000}+)?\r?"
+)
+"""A line of YAML."""
+_LEAST: Final = 3
+"""Lines from which on a text may be YAML."""
+_ITEMS: Final = (
+    compiled(r"^[\"']?[\w./-]{1,60}[\"']?:[ \t]{0,9}\r?\n(?=[ \t])", re.MULTILINE),
+    *(
+        compiled(rf"^ {{{blanks}}}- [\"']?[\w-]{{1,40}}[\"']?:", re.MULTILINE)
+        for blanks in (0, 2, 4, 6)
+    ),
+    compiled(r"^---[ \t]{0,9}\r?$", re.MULTILINE),
+)
+"""The beginnings of entries in YAML: a key, an item of a list, a document."""
+_NEXT: Final = r"[\s,-]{1,24}"
+_PARTS_OF_DATE: Final = compiled(
+    r"(?P<name>[\w-]{1,40}):[ \t]{0,9}(?:\r?\n[ \t]{0,24}(?:-[ ]{1,3})?|\{[ ]{0,4})"
+    r"(?:year:[ ]{0,4}|date-parts:\s{0,24}(?:\[\s{0,4}\[|-\s{1,4}-)\s{0,4})"
+    r"[\"']?(?P<year>[0-9]{4})[\"']?"
+    rf"(?:{_NEXT}(?:month:[ ]{{0,4}})?[\"']?(?P<month>[0-9]{{1,2}})[\"']?(?![0-9:])"
+    rf"(?:{_NEXT}(?:day:[ ]{{0,4}})?[\"']?(?P<day>[0-9]{{1,2}})[\"']?(?![0-9:]))?)?"
+    r"[\s\]}]{0,4}(?=\n|$)"
+)
+"""A date in the fields of CSL's YAML."""
+
+
+def entries_in_yaml(text: str) -> list[TextSpan]:
+    """Return the entries of a list in YAML; none if *text* is not YAML or has one entry."""
+    lines = text.splitlines()
+    if len(lines) < _LEAST or not all(map(_YAML.fullmatch, lines)):
+        return []
+    links = [link.span.start for link in find_links(text)]
+    for item in _ITEMS:
+        starts = [match.start() for match in item.finditer(text)]
+        spans = [TextSpan(*pair) for pair in pairwise([0, *starts, len(text)])]
+        inside = [
+            bisect_left(links, span.end) - bisect_left(links, span.start) for span in spans
+        ]
+        if sum(map(bool, inside)) > 1:
+            return spans
+    return []
+
+
+def with_dates_of_yaml(text: str) -> str:
+    """Return *text*, of the same length, with the dates of CSL's YAML on one line each."""
+    return (
+        _PARTS_OF_DATE.sub(_in_one, text) if "year:" in text or "date-parts:" in text else text
+    )
+
+
+def _in_one(date: re.Match[str]) -> str:
+    parts = (date["year"], date["month"], date["day"])
+    joined = "-".join(part.zfill(2) for part in parts if part)
+    written = date[0].rstrip()
+    return f"{date['name']}: {joined}".ljust(len(written)) + date[0][len(written) :]
 
 
 _READERS: Final[Sequence[Callable[[str], Iterator[ProgramRecord]]]] = (

@@ -3,7 +3,12 @@
 import pytest
 
 from timegate.references import TextSpan
-from timegate.references.records import ProgramRecord, program_records
+from timegate.references.records import (
+    ProgramRecord,
+    entries_in_yaml,
+    program_records,
+    with_dates_of_yaml,
+)
 
 
 def only(text: str) -> ProgramRecord:
@@ -102,3 +107,48 @@ def test_a_report_without_a_date_has_none() -> None:
     record = only(f"{REPORT.format('http://a.example/')}Result     Error: 404")
 
     assert record.dates == ()
+
+
+YAML = "- id: a\n  URL: http://a.example/\n  accessed:\n    {}\n- URL: http://b.example/\n"
+
+
+def test_entries_of_a_list_in_yaml_are_apart() -> None:
+    text = YAML.format("- year: 2010")
+
+    entries = [text[slice(*entry)] for entry in entries_in_yaml(text)]
+
+    assert [entry for entry in entries if "http" in entry] == [
+        text[: text.index("- URL")],
+        text[text.index("- URL") :],
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- a: http://a.example/\n- b: http://b.example/",
+        "It says:\n- a: http://a.example/\n- b: http://b.example/\nand no more",
+        "id: a\nurl: http://a.example/\ntitle: b",
+    ],
+)
+def test_other_texts_have_no_entries(text: str) -> None:
+    assert entries_in_yaml(text) == []
+
+
+@pytest.mark.parametrize(
+    ("parts", "date"),
+    [
+        ("- year: 2010\n      month: 11\n      day: 5", "2010-11-05"),
+        ("- year: 2010\n      month: 11", "2010-11"),
+        ("date-parts:\n    - - 2010\n      - 11\n      - 5", "2010-11-05"),
+        ("date-parts: [[2010, 11, 5]]", "2010-11-05"),
+    ],
+)
+def test_the_parts_of_a_date_in_yaml_are_written_on_one_line(parts: str, date: str) -> None:
+    text = YAML.format(parts)
+
+    joined = with_dates_of_yaml(text)
+
+    assert len(joined) == len(text)
+    assert f"accessed: {date}" in joined
+    assert joined.endswith("- URL: http://b.example/\n")
