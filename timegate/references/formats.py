@@ -164,7 +164,11 @@ def extract(text: str, registry: Registry, now: datetime) -> tuple[FoundReferenc
     first: dict[tuple[object, ...], FoundReference] = {}
     for each in found:
         known = visible.found(each)._replace(dates=each.dates.as_of(now))
-        first.setdefault((each.identifier, known.dates.at), known)
+        key = each.identifier, known.dates.at
+        if known.dates.doubt and not first.get(key, known).dates.doubt:
+            # What is in doubt at one of its places is so as a whole.
+            first[key] = known
+        first.setdefault(key, known)
     return tuple(first.values())
 
 

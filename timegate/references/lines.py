@@ -371,6 +371,9 @@ def _items(
     names = [] if has_no_heading else [cell.strip().lower() for cell in sample[0]]
     # "Accessed (dd/mm/yyyy)" names the column, and the order in its dates.
     headings = [_ORDER.sub("", name) for name in names]
+    if {"valid", "parentname"} <= {*headings}:
+        # Whether LinkChecker had the answer in its cache is no date.
+        headings = [name.replace("cached", "") for name in headings]
     body = sample if has_no_heading else sample[1:]
     place = _reference_column(columns.reference, headings, body, is_reference)
     dates = [

@@ -70,7 +70,8 @@ def _logged(text: str, links: Sequence[TextLink]) -> list[TextLink]:
     return [
         link
         for link in links
-        if last[link.identifier] == link.span.start or not _is_of_command(text, link)
+        if last[link.identifier] == link.span.start
+        or not (_is_of_command(text, link) or text.startswith(" [following]", link.span.end))
     ]
 
 

@@ -38,7 +38,9 @@ _REQUEST: Final = compiled(
 )
 """A line with a request for a page, as in the logs of proxies and crawlers."""
 _STATUS_AFTER: Final = compiled(
-    r"[ \t]{1,4}HTTP/[0-9.]{1,3}\"?[ \t]{1,4}(?P<status>[0-9]{3})\b"
+    r"(?:[ \t]{1,4}HTTP/[0-9.]{1,3}\"?[ \t]{1,4}(?=[0-9])"
+    r"|[ \t]{1,4}(?=(?:20[06]|30[1-4]|30[78]|40[0134]|410|429|50[0234])(?:[ \t\r]|$)))"
+    r"(?P<status>[0-9]{3})\b"
 )
 _STATUS_BEFORE: Final = compiled(
     r"[A-Z_]{2,40}/(?P<squid>[0-9]{3})[ \t]{1,12}[0-9-]{1,20}[ \t]{1,4}$"
@@ -49,6 +51,15 @@ _EPOCH: Final = compiled(
     r"^[\[\"']?(?P<seconds>[19][0-9]{8,9})(?:[0-9]{3}|[0-9]{6})?(?:\.[0-9]{1,9})?[\]\"']?(?=[\s,;|])"
 )
 """A time in seconds, milliseconds or microseconds since 1970, at the beginning of a line."""
+_EXACT: Final = compiled(r"\s(?P<seconds>1[0-9]{9})\.[0-9]{3}(?=\s)")
+"""A time of Squid after what another program has written before it."""
+_OF_HOST: Final = compiled(
+    r"^(?P<host>(?:[\w-]{1,63}\.){1,5}[A-Za-z]{2,18}):(?P<port>80|443)(?: \S{1,64}){3}"
+    r" \[(?P<time>[^\]\n]{20,30})\] \"(?P<method>GET|HEAD|POST) (?P<path>/[^\s\"]{0,4000}+)"
+    r"(?P<after>[^\n]{0,4000}+)",
+    re.MULTILINE,
+)
+"""A line in the log of a server with several hosts."""
 _CRAWLED: Final = compiled(
     r"^(?P<time>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.[0-9]{1,9})?Z)[ \t]{1,9}"
     r"(?P<status>-?[0-9]{1,5})[ \t]{1,20}(?:[0-9]{1,20}|-)[ \t]{1,9}"
@@ -111,9 +122,20 @@ def _requests(text: str) -> Iterator[ProgramRecord]:
             yield _record(line, [dates[0]._replace(basis=basis)])
 
 
+def _served(text: str) -> Iterator[ProgramRecord]:
+    """Yield the pages that a server sent, whose log has the names of its hosts."""
+    for line in _OF_HOST.finditer(text):
+        scheme = "https" if line["port"] == "443" else "http"
+        basis = _basis_of_request(line)
+        span = TextSpan(*line.span())
+        address = f"{scheme}://{line['host']}{line['path']}"
+        link = TextSpan(*line.span("host"))
+        yield ProgramRecord(span, link, (address,), tuple(_dated(line["time"], basis)))
+
+
 def _basis_of_request(line: re.Match[str]) -> DateBasis:
     """Return what the time of a request is: a page was seen if it was sent."""
-    before = _STATUS_BEFORE.search(line["before"])
+    before = _STATUS_BEFORE.search(line.groupdict().get("before") or "")
     after = _STATUS_AFTER.match(line["after"])
     status = (before[before.lastgroup or 0] if before else "") or (
         after["status"] if after else ""
@@ -127,7 +149,7 @@ def _basis_of_request(line: re.Match[str]) -> DateBasis:
 
 def _times(line: str) -> Iterator[FoundDate]:
     """Yield the times in the beginning of a line of a log."""
-    if epoch := _EPOCH.match(line):
+    if epoch := _EPOCH.match(line) or _EXACT.search(line):
         yield _since_1970(epoch["seconds"])
         return
     for date in find_dates(line):
@@ -275,5 +297,5 @@ def _in_one(date: re.Match[str]) -> str:
 
 
 _READERS: Final[Sequence[Callable[[str], Iterator[ProgramRecord]]]] = (
-    *(_requests, _crawled, _downloaded, _captured, _checked, _counted),
+    *(_requests, _served, _crawled, _downloaded, _captured, _checked, _counted),
 )

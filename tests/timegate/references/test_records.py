@@ -152,3 +152,40 @@ def test_the_parts_of_a_date_in_yaml_are_written_on_one_line(parts: str, date: s
     assert len(joined) == len(text)
     assert f"accessed: {date}" in joined
     assert joined.endswith("- URL: http://b.example/\n")
+
+
+@pytest.mark.parametrize(
+    ("port", "status", "url", "basis"),
+    [
+        ("80", "200", "http://a.example/b", "accessed"),
+        ("443", "404", "https://a.example/b", "dead"),
+    ],
+)
+def test_a_log_with_names_of_hosts_names_the_page(
+    port: str, status: str, url: str, basis: str
+) -> None:
+    record = only(
+        f"a.example:{port} 192.0.2.1 - - [05/Nov/2010:10:15:00 +0000]"
+        f' "GET /b HTTP/1.1" {status} 12 "http://b.example/" "-"'
+    )
+
+    assert record.references == (url,)
+    assert said(record) == [("2010-11-05T10:15:00Z", basis)]
+
+
+@pytest.mark.parametrize(
+    ("rest", "basis"),
+    [(" 200 12", "accessed"), (" 404", "dead"), (" 412", "unmarked"), (" 2000", "unmarked")],
+)
+def test_a_status_may_follow_the_address(rest: str, basis: str) -> None:
+    record = only(f"2010-11-05T10:15:00Z GET http://a.example/{rest}")
+
+    assert said(record) == [("2010-11-05T10:15:00Z", basis)]
+
+
+def test_a_time_of_squid_may_follow_that_of_another_program() -> None:
+    line = SQUID.format("TCP_MISS/200", "GET")
+
+    assert said(only(f"Nov  5 10:15:01 proxy squid[1]: {line}")) == [
+        ("2010-11-05T10:15:00Z", "accessed")
+    ]
