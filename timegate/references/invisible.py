@@ -14,10 +14,11 @@ from archives.regex_compat import compiled
 from timegate.references import TextSpan
 from timegate.references.model import FoundReference, ReferencePlace
 
-_INVISIBLE: Final = compiled(
+_HIDDEN: Final = (
     r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]++"
     r"|[\u200c\u200d](?![^\W\x00-\x7f])|(?<![^\W\x00-\x7f])[\u200c\u200d]"
 )
+_INVISIBLE: Final = compiled(_HIDDEN)
 
 
 _WIDE_LINK: Final = compiled(
@@ -33,6 +34,8 @@ _MAIL: Final = compiled(
 _ESCAPES: Final = compiled(r"=(?:[0-9A-F]{2}|[ \t]{0,4}\r?(?:\n|$))?")
 _ESCAPED: Final = compiled(r"=[ \t]{0,4}\r?\n|(?<==)3D|=20(?=\r?\n)")
 """What is no part of a text in the encoding of mail: soft line breaks, and digits of "="."""
+_SLASH: Final = compiled(rf"(?<!\\)\\(?=/)|{_HIDDEN}")
+"""The sign of escape before slashes, as PHP writes JSON."""
 _LEAST: Final = 2
 
 
@@ -54,7 +57,8 @@ class VisibleText(NamedTuple):
     @classmethod
     def of(cls, text: str) -> "VisibleText":
         """Return *text* without characters that cannot be seen, or are of an encoding."""
-        pattern = _ESCAPED if is_quoted_printable(text) else _INVISIBLE
+        pattern = _SLASH if is_escaped_json(text) else _INVISIBLE
+        pattern = _ESCAPED if is_quoted_printable(text) else pattern
         if text.isascii() and pattern is _INVISIBLE:
             return cls(text)
         if _WIDE_LINK.search(text):
@@ -93,6 +97,11 @@ class VisibleText(NamedTuple):
         """Return how many were taken out before *at*; at an *end*, not those there."""
         number = bisect_right(self.removals, at - end, key=lambda removal: removal.at)
         return self.removals[number - 1].total if number else 0
+
+
+def is_escaped_json(text: str) -> bool:
+    """Whether *text* begins as JSON does, and the slashes of its addresses are escaped."""
+    return text.lstrip()[:1] in ("{", "[") and ":\\/\\/" in text
 
 
 def is_quoted_printable(text: str) -> bool:

@@ -198,6 +198,10 @@ def _listed(value: object) -> Sequence[object]:
         if next(_references(_members(value)), None) is not None:
             return [value]
         lists = [member for member in value.values() if isinstance(member, list)]
+        inner = [member for member in value.values() if isinstance(member, dict)]
+        if not lists and len(inner) == len(value) == 1:
+            # One reference with a name: {"source": {"url": ...}}.
+            return _listed(inner[0])
         if len(lists) == 1:
             return [member for member in lists[0] if not _is_working(member)]
         raise BadInput(f"an object with {len(lists) or 'no'} lists instead of one; {_EXPECTED}")
@@ -218,6 +222,9 @@ def _references(members: Mapping[str, object]) -> Iterator[str]:
         del found["id"]
     elif ":" in name:
         yield found.pop("id")
+    elif name.isdecimal() and len(found) > 1:
+        # The number of an entry.
+        del found["id"]
     yield from found.values()
     for doi in _strings([members.get("doi")]):
         if doi.startswith("10."):

@@ -66,3 +66,10 @@ def test_a_place_in_decoded_mail_is_that_in_the_text() -> None:
     place = visible.in_text(TextSpan(start, start + len("http://a.example/?b=12")))
 
     assert text[slice(*place)] == "http://a.example/?b=3D1=\n2"
+
+
+def test_slashes_in_json_lose_their_escapes() -> None:
+    assert VisibleText.of('{"a": "b", "c":"http:\\/\\/a.example\\/"}').text.endswith(
+        '"http://a.example/"}'
+    )
+    assert VisibleText.of("C:\\/\\/ and more").text == "C:\\/\\/ and more"
