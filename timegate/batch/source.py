@@ -14,6 +14,7 @@ from archives.regex_compat import compiled
 from archives.registry import Registry
 from timegate.identifiers import parse
 from timegate.references import BadInput, InputFormat, Item
+from timegate.references.dates import choose, field_date
 from timegate.references.detection import (
     format_of,
     format_of_name,
@@ -192,8 +193,11 @@ class ListSource:
         for item in items:
             for each in self._read(item):
                 dates = tuple(map(readable_date, each.dates))
-                is_coarse = any(map(_is_ambiguous, each.dates))
-                read = each._replace(dates=dates, doubt=each.doubt or is_coarse)
+                # The page and the command line say what an ambiguous date may be, too.
+                unclear = next(filter(_is_ambiguous, each.dates), None)
+                said = each.said or ("" if unclear is None else _choices_of(unclear))
+                doubt = each.doubt or unclear is not None
+                read = each._replace(dates=dates, doubt=doubt, said=said)
                 yield self._dated(read._replace(position=position))
                 position += 1
 
@@ -251,6 +255,11 @@ def _is_ambiguous(text: str) -> bool:
     """Whether *text* is a date that can be read in two ways, such as 03/04/2010."""
     found = whole_date(text)
     return found is not None and found.moment is None and len(found.readings) > 1
+
+
+def _choices_of(text: str) -> str:
+    """Return what is said of the ambiguous date *text*."""
+    return ". ".join(choose(field_date(text, "beside")).said)
 
 
 def _is_time(text: str) -> bool:

@@ -168,7 +168,7 @@ def meant_date(text: str, link: TextSpan, date: WrittenDate, basis: DateBasis) -
     is_unsure = found.basis == "accessed" and (
         _may_be_published(text, link, date) or _may_be_of_number(text, link, date)
     )
-    if (is_unsure or is_questioned(text, date)) and found.moment is not None:
+    if (is_unsure or is_questioned(text, link, date)) and found.moment is not None:
         found = found._replace(moment=None, readings=(found.moment,))
     return found
 

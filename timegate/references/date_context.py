@@ -168,9 +168,11 @@ def basis_of_sentence(text: str, link: int, date: WrittenDate) -> DateBasis | No
     return "accessed" if is_subject and _SHOWED.match(text, link, link + 2 * _NEAR) else None
 
 
-def is_questioned(text: str, date: WrittenDate) -> bool:
+def is_questioned(text: str, link: TextSpan, date: WrittenDate) -> bool:
     """Whether the text itself doubts *date*: by its words, or by another weekday."""
-    about = _ABOUT.search(text, max(0, date.start - _LONGEST_NAME), date.start)
+    # The last word of an address is none: http://museum.example/about 5 May 2010.
+    floor = link.end + 1 if link.end <= date.start else 0
+    about = _ABOUT.search(text, max(floor, date.start - _LONGEST_NAME), date.start)
     if about or _ASKED.match(text, date.end):
         return True
     weekday = _WEEKDAY_BEFORE.search(text, max(0, date.start - 14), date.start)

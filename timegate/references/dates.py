@@ -340,7 +340,7 @@ _LEADS: Final = frozenset(
 """Words that may stand before an access word."""
 _WEEKDAYS: Final = frozenset(DATE_WORDS["weekdays"]["words"].split())
 _NEXT_WORD: Final = compiled(r"[^\S\n]([^\W\d_A-Z]{2,20})\b(?!://)")
-_AGAIN: Final = compiled(r"(?<!\w)re-$", re.IGNORECASE)
+_AGAIN: Final = compiled(r"(?<!\w)(?:re|date|last|url)-$", re.IGNORECASE)
 _TOKENS: Final = compiled(r"\n|\w++|[^\w\s]")
 _CLOCK: Final = compiled(
     r"[0-9]{1,2}[:.h][0-9]{2}(?::[0-9]{2})?(?:\s?[ap]\.?m\b\.?)?", re.IGNORECASE
@@ -529,7 +529,7 @@ def _is_led(text: str, *, weak: bool) -> bool:
     beginning of a note, or right after the link.
     """
     if text[-1:] == "-" and text[-2:-1].isalpha():
-        # "fact-checked", but not "re-accessed".
+        # "fact-checked", but not "re-accessed" and "date-accessed".
         return _AGAIN.search(text) is not None
     allowed = _BETWEEN if weak else _LEADS
     tokens = _TOKENS.findall(text[-_LONGEST_LEAD:])

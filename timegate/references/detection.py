@@ -13,6 +13,7 @@ from timegate.references.broken_lines import has_broken_pwid
 from timegate.references.dates import basis_of_name
 from timegate.references.lines import REFERENCE_HEADINGS
 from timegate.references.links import find_links
+from timegate.references.ris import is_of_refworks
 from timegate.references.xml_lists import is_xml
 from timegate.text.written_dates import whole_date
 
@@ -40,7 +41,11 @@ _SUFFIXES: Final[dict[str, InputFormat]] = {
     ".pdf": "pdf",
 }
 _ENTRY: Final = compiled(r"^[ \t]{0,8}@[A-Za-z]{1,30}[ \t]{0,8}[{(]", re.MULTILINE)
-_WIKI: Final = compiled(r"\{\{|\[\[|<ref|^==", re.MULTILINE | re.IGNORECASE)
+_WIKI: Final = compiled(
+    r"\{\{|\[\[(?![0-9]{4},)|<ref(?:erences)?(?:[>/]|\s{0,4}$|\s{1,4}(?:name|group|follow|extends|details|/|>))|^==",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""The element ``ref`` of wikis; that of JATS has an id."""
 PAGE: Final = compiled(r"<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
 _LINK: Final = compiled(r"<a\s[^<>]{0,999}href\s{0,9}=", re.IGNORECASE)
 _JSON: Final = compiled(r"\[\s*+(?:[{\"]|\[\s*+\"(?:urlkey|timestamp|original)\")|\{\s*+\"")
@@ -124,6 +129,7 @@ def _detected_markup(text: str) -> InputFormat:
         ("html", _LINK),
     )
     found = next((form for form, mark in marks if mark.search(text)), None)
+    found = found or ("ris" if is_of_refworks(text) else None)
     return found or ("xml" if is_xml(text) else _plain(text))
 
 

@@ -39,9 +39,15 @@ from timegate.references.model import (
 from timegate.references.own_lines import is_divided
 from timegate.references.places import other_page, read_place
 from timegate.references.prose import dated, read_citation, read_prose
+from timegate.references.records import entries_in_yaml, program_records, with_dates_of_yaml
 from timegate.references.ris import read_ris
 from timegate.references.wikitext import dead_tags, read_wikitext, template_spans
-from timegate.references.xml_lists import attribute_links, without_tags
+from timegate.references.xml_lists import (
+    attribute_links,
+    entries_of,
+    with_whole_dates,
+    without_tags,
+)
 
 REWRITTEN: Final[frozenset[InputFormat]] = frozenset(
     ("wikitext", "bibtex", "ris", "html", "markdown", "rst", "latex", "text")
@@ -158,7 +164,11 @@ def extract(text: str, registry: Registry, now: datetime) -> tuple[FoundReferenc
     first: dict[tuple[object, ...], FoundReference] = {}
     for each in found:
         known = visible.found(each)._replace(dates=each.dates.as_of(now))
-        first.setdefault((each.identifier, known.dates.at), known)
+        key = each.identifier, known.dates.at
+        if known.dates.doubt and not first.get(key, known).dates.doubt:
+            # What is in doubt at one of its places is so as a whole.
+            first[key] = known
+        first.setdefault(key, known)
     return tuple(first.values())
 
 
@@ -172,13 +182,30 @@ def _found_anyhow(text: str, form: InputFormat, registry: Registry) -> list[Foun
     """Return the references in *text*; if the format has none, those in its words."""
     found = [*_found(text, form, registry)]
     if form not in _PROSE and all(each.kind == "faulty" for each in found):
-        return [*read_prose(text, registry)] or found
+        return [*_of_prose(text, registry)] or found
     return found
+
+
+def _of_prose(text: str, registry: Registry) -> Iterator[FoundReference]:
+    """Yield the references in the records of programs, and those in the text around them."""
+    records = [*program_records(text)]
+    if not records:
+        text = with_dates_of_yaml(text)
+        for entry in entries_in_yaml(text) or [TextSpan(0, len(text))]:
+            for each in read_prose(text[slice(*entry)], registry):
+                yield each._replace(span=_moved(each.span, entry.start))
+        return
+    rest = masked(text, [record.span for record in records])
+    found = [
+        *(read_citation(each.references, each.link, each.dates, registry) for each in records),
+        *(read_prose(rest, registry) if next(find_links(rest), None) else ()),
+    ]
+    yield from sorted(found, key=lambda each: each.span)
 
 
 def _found(text: str, form: InputFormat, registry: Registry) -> Iterator[FoundReference]:
     if form in _PROSE:
-        yield from read_prose(text, registry)
+        yield from _of_prose(text, registry)
     elif form == "wikitext":
         yield from _of_wikitext(text, registry)
     elif form == "html":
@@ -399,10 +426,35 @@ def _is_words(text: str, link: TextSpan, date: FoundDate) -> bool:
 
 
 def _of_xml(text: str, registry: Registry) -> Iterator[FoundReference]:
-    """Yield the references in the elements and attributes of a list, in order."""
-    shown = without_tags(text)
-    links = sorted([*find_links(shown), *attribute_links(text)])
-    yield from dated(shown, links, registry)
+    """Yield the references in the elements and attributes of a list, in order.
+
+    A date in one entry of the list is of no link in another.
+    """
+    attributes = [*attribute_links(text)]
+    links = sorted([*find_links(without_tags(text)), *attributes])
+    entries = entries_of(text, [link.span.start for link in links])
+    shown = without_tags(with_whole_dates(text, entries))
+    for entry in entries:
+        found = dated(shown[slice(*entry)], _links_of(links, attributes, entry), registry)
+        yield from (each._replace(span=_moved(each.span, entry.start)) for each in found)
+
+
+def _links_of(
+    links: Sequence[TextLink], attributes: Sequence[TextLink], entry: TextSpan
+) -> list[TextLink]:
+    """Return those of *links* that are in *entry*; of *attributes*, what is not named again."""
+    inside = [link for link in links if entry.start <= link.span.start < entry.end]
+    last = {link.identifier: link.span for link in inside}
+    again = {link.span for link in attributes if last.get(link.identifier) != link.span}
+    return [
+        link._replace(span=_moved(link.span, -entry.start))
+        for link in inside
+        if link.span not in again
+    ]
+
+
+def _moved(span: TextSpan, by: int) -> TextSpan:
+    return TextSpan(span.start + by, span.end + by)
 
 
 def _of_table(text: str, form: InputFormat, registry: Registry) -> Iterator[FoundReference]:

@@ -1,6 +1,7 @@
 """Reader of HTML: the links of a page, and what Robust Links say about them."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
@@ -56,25 +57,61 @@ def read_html(document: str) -> Iterator[Item]:
 
 def html_anchors(text: str) -> Iterator[Anchor]:
     """Yield the links of a page that have a host."""
-    for attributes in _anchors(text):
+    anchors = [*_anchors(text)]
+    added = Counter(
+        attributes["add_date"][0] for attributes in anchors if "add_date" in attributes
+    )
+    for attributes in anchors:
         values = {name: value for name, (value, _) in attributes.items()}
         references = tuple(_references(values))
         if references:
             span = attributes.get("href", next(iter(attributes.values())))[1]
-            yield Anchor(references, span, tuple(_dates(values)))
+            dates = tuple(_dates(values))
+            if "add_date" in values and added[values["add_date"]] > 1:
+                # A program has imported these bookmarks, and no reader saved them.
+                dates = tuple(map(_uncertain, dates))
+            yield Anchor(references, span, dates)
+
+
+def _uncertain(date: FoundDate) -> FoundDate:
+    known = date.basis == "accessed" and date.moment is not None
+    return (
+        date._replace(moment=None, readings=(date.moment,)) if known and date.moment else date
+    )
 
 
 def _dates(values: Mapping[str, str]) -> Iterator[FoundDate]:
     """Yield the dates in the attributes of a link."""
     yield from field_date(values.get("data-versiondate", ""), "archived")
     yield from noted_dates(values.get("title", "")[:_LONGEST_TITLE])
-    added = values.get("add_date", "")
-    if added.isdecimal() and len(added) in (9, 10):
-        # Bookmarks: when the reader saved the page. Programs copy bookmarks and their times.
-        time = Moment.of(datetime.fromtimestamp(int(added), UTC))
-        yield FoundDate(str(time), None, "accessed", (time,))
+    yield from _saved(values)
 
 
+def _saved(values: Mapping[str, str]) -> Iterator[FoundDate]:
+    """Yield the time of a bookmark: its page was open when it was saved, and visited last."""
+    last = [*_counted(values.get("last_visit", ""))]
+    added = [*_counted(values.get("add_date", values.get("time_added", "")))]
+    if last and added and last[0].text[:_DAY] != added[0].text[:_DAY]:
+        # Either may be meant.
+        yield _uncertain(last[0])
+        yield added[0]._replace(basis="unmarked")
+        return
+    yield from last or added
+
+
+_DAY: Final = len("2010-11-05")
+
+
+def _counted(count: str) -> Iterator[FoundDate]:
+    if known := _COUNT.fullmatch(count):
+        time = Moment.of(datetime.fromtimestamp(int(known["seconds"]), UTC))
+        yield FoundDate(str(time), time, "accessed")
+    elif count.strip("0"):
+        yield FoundDate(count, None, "accessed")
+
+
+_COUNT: Final = compiled(r"(?P<seconds>[6-9][0-9]{8}|1[0-9]{9})(?:[0-9]{3}|[0-9]{6})?")
+"""Seconds, milliseconds or microseconds since 1970."""
 _LONGEST_TITLE: Final = 300
 
 

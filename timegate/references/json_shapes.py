@@ -49,12 +49,25 @@ def _of_requests(entries: Sequence[object]) -> list[object] | None:
     for entry in entries:
         request = entry.get("request") if isinstance(entry, dict) else None
         started = entry.get("startedDateTime") if isinstance(entry, dict) else None
+        response = entry.get("response") if isinstance(entry, dict) else None
         if not isinstance(request, dict) or not isinstance(started, str):
             return None
         address = request.get("url")
         if isinstance(address, str):
-            found.append({"url": address, "accessed": _FRACTION.sub("", started)})
+            name = "accessed" if _was_sent(request, response) else "requested"
+            found.append({"url": address, name: _FRACTION.sub("", started)})
     return found or None
+
+
+def _was_sent(request: Mapping[str, object], response: object) -> bool:
+    """Whether a page was sent: not in answer to a form, and not an error."""
+    status = response.get("status") if isinstance(response, dict) else None
+    is_error = isinstance(status, int) and not _OK <= status < _ERROR
+    return request.get("method", "GET") == "GET" and not is_error
+
+
+_OK: Final = 200
+_ERROR: Final = 400
 
 
 def _of_rows(rows: Sequence[object]) -> list[object] | None:

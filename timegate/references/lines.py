@@ -5,10 +5,11 @@ All but JSON are read as a stream, so that a list may be larger than memory.
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain, dropwhile, islice
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final, Literal, NamedTuple
 
 from archives.regex_compat import compiled
 from timegate.references import BadInput, Item
@@ -44,6 +45,7 @@ _COPIES: Final = (
 )
 """Names of columns with links to copies."""
 _UNCLEAR: Final = "No name of a field or column says when the page was seen"
+_SEVERAL: Final = "Several columns say when the page was seen, and their dates differ"
 _OTHER_PAGES: Final = "The object names other addresses as well"
 _NOT_USED: Final = (
     "No date is used: the newest copy is searched for. Not used: {} (the date of publication)"
@@ -119,12 +121,25 @@ def _named_dates(value: Mapping[str, object]) -> Iterator[str]:
             yield from _dates(member)
 
 
+_SECONDS: Final = len("1288952430")
+_OF_CHROME: Final = len("13233425700000000")
+_FROM_1601: Final = 11_644_473_600
+"""Seconds from 1601, from which Chrome counts microseconds, to 1970."""
+
+
 def _calendar_time(date: str) -> str:
-    """Return *date*; seconds or milliseconds since 1970 as a time of the calendar."""
-    if not (date.isascii() and date.isdecimal() and len(date) in (10, 13) and date[0] == "1"):
+    """Return *date*; a time that a program counts as one of the calendar.
+
+    It is counted in seconds, milliseconds or microseconds since 1970, or as Chrome does.
+    """
+    is_count = date.isascii() and date.isdecimal() and date[0] == "1"
+    if is_count and len(date) in (_SECONDS, _SECONDS + 3, _SECONDS + 6):
+        seconds = int(date[:_SECONDS])
+    elif is_count and len(date) == _OF_CHROME and date[1] in "234":
+        seconds = int(date[:-6]) - _FROM_1601
+    else:
         return date
-    time = datetime.fromtimestamp(int(date[:10]), UTC)
-    return f"{time:%Y-%m-%dT%H:%M:%SZ}"
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _published_dates(value: Mapping[str, object]) -> Iterator[str]:
@@ -183,6 +198,10 @@ def _listed(value: object) -> Sequence[object]:
         if next(_references(_members(value)), None) is not None:
             return [value]
         lists = [member for member in value.values() if isinstance(member, list)]
+        inner = [member for member in value.values() if isinstance(member, dict)]
+        if not lists and len(inner) == len(value) == 1:
+            # One reference with a name: {"source": {"url": ...}}.
+            return _listed(inner[0])
         if len(lists) == 1:
             return [member for member in lists[0] if not _is_working(member)]
         raise BadInput(f"an object with {len(lists) or 'no'} lists instead of one; {_EXPECTED}")
@@ -203,6 +222,9 @@ def _references(members: Mapping[str, object]) -> Iterator[str]:
         del found["id"]
     elif ":" in name:
         yield found.pop("id")
+    elif name.isdecimal() and len(found) > 1:
+        # The number of an entry.
+        del found["id"]
     yield from found.values()
     for doi in _strings([members.get("doi")]):
         if doi.startswith("10."):
@@ -312,6 +334,9 @@ REFERENCE_HEADINGS: Final = (
 _ACCESS_HEADINGS: Final = (
     *("archive-date", "access-date", "access date", "accessdate", "accessed", "urldate"),
     *("retrieved", "date accessed", "abgerufen am", "last visited"),
+    # Histories of browsers.
+    *("visit_time", "visit time", "visittime", "visit_date", "visit date", "visited on"),
+    *("last_visit_time", "last visit time", "last_visit_date", "lastvisittime"),
 )
 _DATE_HEADINGS: Final = (
     *("date", "datetime", "timestamp", "time", "year"),
@@ -350,7 +375,12 @@ def _items(
     # A cell with a link among words, or without a scheme, is no name of a column either.
     has_links = any(is_reference(cell) or _has_link(cell) for cell in sample[0])
     has_no_heading = columns.reference is None and has_links
-    headings = [] if has_no_heading else [cell.strip().lower() for cell in sample[0]]
+    names = [] if has_no_heading else [cell.strip().lower() for cell in sample[0]]
+    # "Accessed (dd/mm/yyyy)" names the column, and the order in its dates.
+    headings = [_ORDER.sub("", name) for name in names]
+    if {"valid", "parentname"} <= {*headings}:
+        # Whether LinkChecker had the answer in its cache is no date.
+        headings = [name.replace("cached", "") for name in headings]
     body = sample if has_no_heading else sample[1:]
     place = _reference_column(columns.reference, headings, body, is_reference)
     dates = [
@@ -368,6 +398,10 @@ def _items(
     doubt = several or bool(days and not dates and not is_alone)
     dates = dates or ([] if several else days)
     also = [column for column, name in enumerate(headings) if name == _ALSO]
+    orders = {
+        column: _order_of(names[column], body, column) if names[column:] else None
+        for column in (*dates, *issued)
+    }
     quotes = [column for column, name in enumerate(headings) if name in _QUOTES]
     copies = [column for column, name in enumerate(headings) if name in _COPIES]
     valid = headings.index("valid") if {"valid", "parentname"} <= {*headings} else None
@@ -375,11 +409,20 @@ def _items(
     for row in chain(body, rows):
         reference = _cell(row, place)
         if reference and (valid is None or _cell(row, valid).lower() != "true"):
-            cells = [cell for column in dates if (cell := _cell(row, column))]
+            cells = [
+                _in_order(cell, orders[column])
+                for column in dates
+                if (cell := _cell(row, column))
+            ]
             written = tuple(filter(_may_be_seen, map(_calendar_time, cells)))
-            is_counted = set(written).isdisjoint(cells) and bool(written)
+            is_counted = not is_known and set(written).isdisjoint(cells) and bool(written)
+            is_counted = is_counted or (not written and any(map(_is_count, row)))
             is_in_path = not is_known and any(_is_in_path(reference, cell) for cell in cells)
             published = next(filter(None, (_cell(row, column) for column in issued)), "")
+            published = (
+                _calendar_time(_in_order(published, orders[issued[0]])) if published else ""
+            )
+            is_several = not columns.dates and len(set(map(_day_of, written))) > 1
             said = _NOT_USED.format(published) if published else ""
             # The link to a copy is the most specific.
             copy = [cell for column in copies if is_reference(cell := _cell(row, column))]
@@ -389,13 +432,69 @@ def _items(
                 tuple(dict.fromkeys((*copy[:1], reference))),
                 written,
                 also=tuple(url for column in also for url in _cell(row, column).split()),
-                said=_UNCLEAR if doubt or is_in_path else said,
-                # Seconds since 1970 may be of anything that a program did.
-                doubt=doubt or bool(published) or is_counted or is_in_path,
+                said=_UNCLEAR if doubt or is_in_path else _SEVERAL if is_several else said,
+                # Seconds since 1970 without a word may be of anything that a program did.
+                doubt=doubt or bool(published) or is_counted or is_in_path or is_several,
                 quote=next(filter(None, (_cell(row, column) for column in quotes)), ""),
                 published=published,
             )
             position += 1
+
+
+_ORDER: Final = compiled(
+    r"[ \t]{0,4}[(\[]?(?<!\w)(?:format:?[ ]?)?"
+    r"(?:(?P<day>(?:d{1,2}|tt|jj|gg|day)[ ./-]{1,2}(?:m{1,2}|month)[ ./-]{1,2})"
+    r"|(?P<month>(?:m{1,2}|month)[ ./-]{1,2}(?:d{1,2}|day)[ ./-]{1,2}))"
+    r"(?:y{1,4}|j{2,4}|a{2,4}|\u00e5{2,4}|r{2,4}|year)(?!\w)[)\]]?",
+    re.IGNORECASE,
+)
+"""The order of the parts of a date, in the heading of a column: dd/mm/yyyy, TT.MM.JJJJ."""
+_IN_FIGURES: Final = compiled(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})(?![0-9])")
+_LAST_MONTH: Final = 12
+DateOrder = Literal["day", "month"]
+"""What is first in a date in figures."""
+
+
+def _order_of(heading: str, body: Sequence[Sequence[str]], column: int) -> DateOrder | None:
+    """Return the order of a column: its heading states it, or 25/03/2010 in it shows it.
+
+    None if neither does, or if they contradict each other.
+    """
+    found: set[DateOrder] = set()
+    if stated := _ORDER.search(heading):
+        found.add("day" if stated["day"] else "month")
+    for date in filter(None, (_IN_FIGURES.match(_cell(row, column)) for row in body)):
+        first, second = int(date[1]) > _LAST_MONTH, int(date[3]) > _LAST_MONTH
+        if first is not second:
+            found.add("day" if first else "month")
+    return found.pop() if len(found) == 1 else None
+
+
+def _in_order(cell: str, order: DateOrder | None) -> str:
+    """Return the day that *cell* is in the *order* of its column, if it is ambiguous."""
+    date = _IN_FIGURES.match(cell)
+    if date is None or (
+        (clock := cell[date.end() :].strip(" ,")) and not _CLOCK_TIME.fullmatch(clock)
+    ):
+        return cell
+    found = whole_date(date[0])
+    if found is None or found.moment is not None:
+        return cell
+    if order is None:
+        return date[0]
+    day, month = (date[1], date[3]) if order == "day" else (date[3], date[1])
+    return f"{date[4]}-{month.zfill(2)}-{day.zfill(2)}"
+
+
+def _day_of(date: str) -> str:
+    """Return the day that *date* is, in digits; *date* itself if it is not certain."""
+    found = whole_date(date)
+    return date if found is None or found.moment is None else found.moment.digits[:8]
+
+
+def _is_count(cell: str) -> bool:
+    """Whether *cell* may be a time as a program counts it."""
+    return _calendar_time(cell.strip()) != cell.strip()
 
 
 def _cell(row: Sequence[str], column: int) -> str:

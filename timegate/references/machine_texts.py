@@ -4,7 +4,8 @@ Such output names hosts and services besides the page, and a request its address
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 from archives.regex_compat import compiled
@@ -54,11 +55,83 @@ def _blanks(word: re.Match[str]) -> str:
     return " " * len(word[0])
 
 
+_TARGET: Final = compiled(
+    r"^[ \t]{0,3}(?:\.\. _`?(?P<rst>[^`:\n\[\]]{1,80})`?:|\[(?P<name>[^\]\n^\[]{1,80})\]:)"
+    r"[ \t]{1,4}<?(?P<url>https?://[^\s<>]{1,8000}+)>?"
+    r"[ \t]{0,4}(?:[\"'(][^\n0-9]{0,200}[\"')])?[ \t]{0,4}\r?$",
+    re.MULTILINE,
+)
+"""The target of a link, which is named elsewhere, in reStructuredText and Markdown."""
+_MOST_TARGETS: Final = 100
+_MOST_USES: Final = 100
+
+
+def named_targets(text: str) -> dict[int, tuple[TextSpan, TextSpan]]:
+    """Return where each target is named, and the target, by where its address begins.
+
+    A target that is named never, or more than once, is not among them.
+    """
+    found: dict[int, tuple[TextSpan, TextSpan]] = {}
+    if ".. _" not in text and "]:" not in text:
+        return found
+    for target in islice(_TARGET.finditer(text), _MOST_TARGETS):
+        uses = _uses(text, target)
+        if len(uses) == 1:
+            found[target.start("url")] = uses[0], TextSpan(*target.span("url"))
+    return found
+
+
+def _uses(text: str, target: re.Match[str]) -> list[TextSpan]:
+    """Return where the name of *target* stands as a link."""
+    if rst := target["rst"]:
+        written = [f"`{rst}`_"] if " " in rst else [f"`{rst}`_", f"{rst}_"]
+    else:
+        written = [f"][{target['name']}]", f"[{target['name']}]"]
+    for name in written:
+        found = islice(_finds(text, name), _MOST_USES)
+        outside = (at for at in found if not target.start() <= at < target.end())
+        spans = (TextSpan(at, at + len(name)) for at in outside)
+        if free := [span for span in spans if _is_whole(text, span)]:
+            return free
+    return []
+
+
+def _finds(text: str, name: str) -> Iterator[int]:
+    at = text.find(name)
+    while at >= 0:
+        yield at
+        at = text.find(name, at + len(name))
+
+
+def _is_whole(text: str, span: TextSpan) -> bool:
+    """Whether a name ends no word before it, and is no other target or link."""
+    before, after = text[span.start - 1 : span.start], text[span.end : span.end + 1]
+    # "[the page][1]" is a name as a whole.
+    before = "" if text.startswith("]", span.start) else before
+    return not (
+        before.isalnum() or before == "_" or after.isalnum() or after in ("_", ":", "(")
+    )
+
+
+def _where_named(text: str, links: Sequence[TextLink]) -> list[TextLink]:
+    """Return *links* where they are named: a date beside a name is that of its target."""
+    targets = named_targets(text)
+    return [
+        link._replace(span=targets[link.span.start][0])
+        if link.span.start in targets and link.span.end == targets[link.span.start][1].end
+        else link
+        for link in links
+    ]
+
+
 def pages_of(text: str, links: Sequence[TextLink]) -> list[TextLink]:
-    """Return those of *links* that are pages, and the pages that requests name."""
+    """Return those of *links* that are pages, and the pages that requests name.
+
+    One whose target stands elsewhere is where it is named.
+    """
     requested = _requested(text)
     hosts = {link.span.start for link in requested}
-    named = [link for link in links if link.span.start not in hosts]
+    named = [link for link in _where_named(text, links) if link.span.start not in hosts]
     return sorted([*_originals(text, _logged(text, named)), *requested])
 
 
@@ -70,7 +143,8 @@ def _logged(text: str, links: Sequence[TextLink]) -> list[TextLink]:
     return [
         link
         for link in links
-        if last[link.identifier] == link.span.start or not _is_of_command(text, link)
+        if last[link.identifier] == link.span.start
+        or not (_is_of_command(text, link) or text.startswith(" [following]", link.span.end))
     ]
 
 

@@ -42,7 +42,7 @@ from timegate.references.dates import (
     unread_date,
 )
 from timegate.references.links import TextLink, find_hosts, find_links, meant, with_hosts
-from timegate.references.machine_texts import pages_of, without_hosts
+from timegate.references.machine_texts import named_targets, pages_of, without_hosts
 from timegate.references.mistyped_links import ALTERED, is_altered
 from timegate.references.model import FoundReference, masked
 from timegate.references.own_lines import is_divided
@@ -107,7 +107,11 @@ def read_prose(text: str, registry: Registry) -> Iterator[FoundReference]:
     # Of the same length, so that positions stay.
     shown = masked(text, sorted({link.span for link in named} - {link.span for link in links}))
     found = with_hosts(shown, links) if links else find_hosts(shown)
-    yield from dated(shown, found, registry)
+    read = dated(shown, found, registry)
+    if targets := dict(named_targets(text).values()):
+        placed = (each._replace(span=targets.get(each.span, each.span)) for each in read)
+        read = iter(sorted(placed, key=lambda each: each.span))
+    yield from read
 
 
 def dated(

@@ -1,4 +1,7 @@
-"""Reader of RIS, which programs for references export: one field per line, ``UR  - http://``."""
+"""Reader of RIS, which programs for references export: one field per line, ``UR  - http://``.
+
+The format of RefWorks, ``LK http://``, has other names for some of the fields.
+"""
 
 import re
 from collections import defaultdict
@@ -12,9 +15,12 @@ from timegate.references.links import find_links
 from timegate.references.model import ReferencePlace, cited
 
 _FIELD: Final = compiled(r"^([A-Z][A-Z0-9])  ?-[ \t]?([^\r\n]*+)", re.MULTILINE)
-_LINKS: Final = ("UR", "LK", "L1", "L2", "DO", "N1", "N2", "AB")
+_OF_REFWORKS: Final = compiled(r"^RT [A-Z][^\r\n]{1,40}\r?\n(?=[A-Z][A-Z0-9] )", re.MULTILINE)
+_TAGGED: Final = compiled(r"^([A-Z][A-Z0-9]) (?! ?-)([^\r\n]*+)", re.MULTILINE)
+"""A field of RefWorks."""
+_LINKS: Final = ("UR", "LK", "UL", "L1", "L2", "DO", "N1", "N2", "AB")
 _ACCESSED: Final = ("Y2", "RD")
-_PUBLISHED: Final = ("DA", "PY", "Y1")
+_PUBLISHED: Final = ("DA", "PY", "Y1", "YR", "FD")
 _OTHERS: Final = frozenset((*_ACCESSED, *_PUBLISHED, "TI", "T1", "T2", "AU", "A1", "DO"))
 """Fields without notes."""
 
@@ -25,6 +31,11 @@ class _Value(NamedTuple):
 
 
 Entry = dict[str, list[_Value]]
+
+
+def is_of_refworks(text: str) -> bool:
+    """Whether *text* has fields as RefWorks writes them."""
+    return _FIELD.search(text) is None and _OF_REFWORKS.search(text) is not None
 
 
 def read_ris(text: str) -> Iterator[ReferencePlace]:
@@ -39,9 +50,10 @@ def read_ris(text: str) -> Iterator[ReferencePlace]:
 
 def _entries(text: str) -> Iterator[Entry]:
     entry: Entry = defaultdict(list)
-    for field in _FIELD.finditer(text):
+    fields = _TAGGED if is_of_refworks(text) else _FIELD
+    for field in fields.finditer(text):
         tag = field[1]
-        if tag == "TY" and entry:
+        if tag in ("TY", "RT") and entry:
             yield entry
             entry = defaultdict(list)
         entry[tag].append(_Value(field[2].strip(), field.start(2)))

@@ -36,6 +36,16 @@ _ADDRESS: Final = compiled(
 )
 _ALSO_WORDS: Final = frozenset(("may", "mar", "set", "out", "ago", "gen", "mag", "des", "mars"))
 
+_COUNT: Final = compiled(
+    r"(?<![\w./:=#&?%+-])(?<![0-9] )1[0-7][0-9]{8}(?:[0-9]{3}|[0-9]{6,7})?"
+    r"(?![\w/%+-]| [0-9]|\.[0-9]{4})"
+)
+_OF_OTHER: Final = compiled(
+    r"\b(?:isbn|issn|oclc|pmid|tel|phone|fax|id|no|nr|number|nummer|account|konto|ref)\b[^\n]{0,12}$",
+    re.IGNORECASE,
+)
+"""Words before the number of something else."""
+_COUNTED: Final = "A number that may be a time stands beside the link"
 _PART: Final = "What may be a part of a date stands beside the link"
 _SIGNS: Final = {
     "A part of an address stands beside the link and was not read": _ADDRESS,
@@ -55,8 +65,18 @@ def unexplained(text: str, *, dated: bool) -> str:
     *text* has the surroundings of one link, without links and dates. *dated*: a date is used.
     """
     signs = _SIGNS if dated else {**_SIGNS, **_SIGNS_OF_DATES}
-    found = (why for why, sign in signs.items() if sign.search(text))
-    return next(found, "" if dated or not _has_day(text) else _PART)
+    found = next((why for why, sign in signs.items() if sign.search(text)), "")
+    if found or dated:
+        return found
+    return _PART if _has_day(text) else _COUNTED if _has_count(text) else ""
+
+
+def _has_count(text: str) -> bool:
+    """Whether there is a time as programs count it, in seconds or parts of them."""
+    return any(
+        not _OF_OTHER.search(text, max(0, count.start() - 24), count.start())
+        for count in _COUNT.finditer(text)
+    )
 
 
 def _has_day(text: str) -> bool:

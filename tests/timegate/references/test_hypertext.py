@@ -1,11 +1,16 @@
 """References in a page of HTML."""
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from archives.registry import load_known
+from timegate.references.formats import extract
 from timegate.references.hypertext import read_html
 
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
 URL = "http://www.dr.dk/"
 COPY = "https://archive.today/20130203040506/http://www.dr.dk/"
 
@@ -94,3 +99,38 @@ _PIECES = st.sampled_from(
 @given(st.lists(_PIECES, max_size=40).map("".join))
 def test_any_page_can_be_read(page: str) -> None:
     assert all(item.references for item in read_html(page))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "at", "doubt"),
+    [
+        ('ADD_DATE="1288952430"', "2010-11-05T10:20:30Z", False),
+        ('ADD_DATE="1288952430123"', "2010-11-05T10:20:30Z", False),
+        ('ADD_DATE="1288952430123456"', "2010-11-05T10:20:30Z", False),
+        ('time_added="1288952430"', "2010-11-05T10:20:30Z", False),
+        ('ADD_DATE="13233425700000000"', "", True),
+        ('ADD_DATE="0"', "", False),
+        ('ADD_DATE="1288952430" LAST_VISIT="1288953000"', "2010-11-05T10:30:00Z", False),
+        ('ADD_DATE="1288952430" LAST_VISIT="1320488430"', "2011-11-05T10:20:30Z", True),
+        ('ADD_DATE="1288952430" LAST_VISIT="0"', "2010-11-05T10:20:30Z", False),
+    ],
+)
+def test_a_bookmark_says_when_its_page_was_open(
+    attributes: str, at: str, *, doubt: bool
+) -> None:
+    text = f'<DT><A HREF="http://a.example/" {attributes}>A</A>'
+
+    (found,) = extract(text, load_known(), NOW)
+
+    assert (str(found.at or ""), found.dates.doubt) == (at, doubt)
+
+
+def test_a_time_that_several_bookmarks_share_is_in_doubt() -> None:
+    text = "".join(
+        f'<DT><A HREF="http://{name}.example/" ADD_DATE="{time}">A</A>\n'
+        for name, time in (("a", 1288952430), ("b", 1288952430), ("c", 1288952431))
+    )
+
+    found = extract(text, load_known(), NOW)
+
+    assert [each.dates.doubt for each in found] == [True, True, False]

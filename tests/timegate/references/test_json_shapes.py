@@ -61,3 +61,21 @@ def test_deep_and_long_values_are_bounded() -> None:
 
     assert not has_other_pages(value, [])
     assert has_other_pages({"x": ["http://a.b/"] * 100_000}, [])
+
+
+@pytest.mark.parametrize(
+    ("method", "status", "name"),
+    [("GET", 200, "accessed"), ("GET", 404, "requested"), ("POST", 200, "requested")],
+)
+def test_a_request_says_that_a_page_was_seen_if_it_was_sent(
+    method: str, status: int, name: str
+) -> None:
+    entry = {
+        "startedDateTime": "2010-11-05T10:15:00Z",
+        "request": {"method": method, "url": "http://a.example/"},
+        "response": {"status": status},
+    }
+
+    assert known_pages({"log": {"entries": [entry]}}) == [
+        {"url": "http://a.example/", name: "2010-11-05T10:15:00Z"}
+    ]

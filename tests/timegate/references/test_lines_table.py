@@ -114,3 +114,50 @@ def test_a_column_holds_equivalent_urls(text: str) -> None:
         Item(0, "http://a/", ("http://a/",), also=("http://b/", "http://c/")),
         Item(1, "http://d/", ("http://d/",)),
     ]
+
+
+def test_columns_of_access_that_differ_leave_a_doubt() -> None:
+    (item,) = read("url,first_seen,last_seen\nhttp://a/,2011-04-03,2012-05-06\n")
+    (same,) = read("url,first_seen,last_seen\nhttp://a/,2011-04-03,2011-04-03 10:20\n")
+
+    assert item.doubt
+    assert item.said == "Several columns say when the page was seen, and their dates differ"
+    assert not same.doubt
+
+
+@pytest.mark.parametrize(
+    ("heading", "cells", "dates"),
+    [
+        ("seen (dd/mm/yyyy)", ["03/04/2011"], ["2011-04-03"]),
+        ("seen (mm/dd/yyyy)", ["03/04/2011"], ["2011-03-04"]),
+        ("vu le (JJ/MM/AAAA)", ["03/04/2011"], ["2011-04-03"]),
+        ("seen (yyyy/mm/dd)", ["03/04/2011"], ["03/04/2011"]),
+        ("seen", ["03/04/2011", "25/04/2011"], ["2011-04-03", "25/04/2011"]),
+        ("seen", ["03/04/2011 9:05", "04/25/2011"], ["2011-03-04", "04/25/2011"]),
+        ("seen", ["03/04/2011", "25/04/2011", "04/25/2011"], ["03/04/2011"]),
+        ("seen (mm/dd/yyyy)", ["03/04/2011", "25/04/2011"], ["03/04/2011"]),
+    ],
+)
+def test_a_heading_or_another_cell_states_the_order_of_a_column(
+    heading: str, cells: list[str], dates: list[str]
+) -> None:
+    rows = "".join(f"http://a/{number},{cell}\n" for number, cell in enumerate(cells))
+
+    items = read(f"url,{heading}\n{rows}")
+
+    assert [item.dates[0] for item in items][: len(dates)] == dates
+
+
+@pytest.mark.parametrize(
+    "count", ["13233425700000000", "1588952100", "1588952100000", "1588952100000000"]
+)
+def test_counts_of_browsers_are_times(count: str) -> None:
+    (item,) = read(f"url,visit_time\nhttp://a/,{count}\n")
+
+    assert item.dates == ("2020-05-08T15:35:00Z",)
+
+
+def test_a_count_in_a_column_without_a_known_name_leaves_a_doubt() -> None:
+    (item,) = read("url,ts\nhttp://a/,13233425700000000\n")
+
+    assert (item.dates, item.doubt) == ((), True)

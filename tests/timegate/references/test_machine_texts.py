@@ -1,7 +1,9 @@
 """Links in the output of programs."""
 
+import pytest
+
 from timegate.references.links import find_links
-from timegate.references.machine_texts import pages_of, without_hosts
+from timegate.references.machine_texts import named_targets, pages_of, without_hosts
 
 _LOG = (
     "--2014-03-12 12:41:07--  http://museum.example/a\nResolving www.museum.example... failed\n"
@@ -44,3 +46,32 @@ def test_a_request_names_its_page_in_two_lines() -> None:
     text = "GET /a HTTP/1.1\nAccept: */*\nHost: www.museum.example\n"
 
     assert pages(text) == ["http://www.museum.example/a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("See Severn_ today.\n\n.. _Severn: http://a.example/\n", "Severn_"),
+        ("See `The Severn`_.\n\n.. _The Severn: http://a.example/\n", "`The Severn`_"),
+        ("See [a][1].\n\n[1]: http://a.example/\n", "][1]"),
+        ("See [Severn].\n\n[Severn]: <http://a.example/> 'Title'\n", "[Severn]"),
+    ],
+)
+def test_a_target_belongs_where_it_is_named(text: str, name: str) -> None:
+    ((use, target),) = named_targets(text).values()
+
+    assert (text[slice(*use)], text[slice(*target)]) == (name, "http://a.example/")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "See.\n\n[1]: http://a.example/\n",
+        "See [1] and [1].\n\n[1]: http://a.example/\n",
+        "See [1](http://b.example/).\n\n[1]: http://a.example/\n",
+        "See [1].\n\n[1]: http://a.example/ (accessed 5 November 2010)\n",
+        "See my_Severn_.\n\n.. _Severn: http://a.example/\n",
+    ],
+)
+def test_a_target_that_is_not_named_once_stays_where_it_is(text: str) -> None:
+    assert named_targets(text) == {}

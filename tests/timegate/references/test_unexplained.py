@@ -34,3 +34,23 @@ def test_a_part_of_a_date_counts_only_without_a_date(text: str, why: str) -> Non
 def test_other_words_are_nothing(text: str) -> None:
     assert unexplained(text, dated=True) == ""
     assert unexplained("chapter 3, page 7", dated=False) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "is_time"),
+    [
+        ("\ufffc 1288952100", True),
+        ('"added": "1288952100123"', True),
+        ("\ufffc\t13233425700000000", True),
+        ("ISBN 1288952100", False),
+        ("tel. 1288952100", False),
+        ("12889521001", False),
+        ("1988952100", False),
+        ("a/1288952100", False),
+    ],
+)
+def test_a_number_may_be_a_time(text: str, *, is_time: bool) -> None:
+    why = "A number that may be a time stands beside the link" if is_time else ""
+
+    assert unexplained(text, dated=False) == why
+    assert unexplained(text, dated=True) == ""

@@ -67,3 +67,62 @@ def test_a_sitemap_is_a_list_of_pages() -> None:
     assert [each.identifier for each in extract(text, load_known(), NOW)] == [
         "http://a.example/b"
     ]
+
+
+def read(text: str) -> list[tuple[str, str, bool]]:
+    found = extract(text, load_known(), NOW)
+    return [(each.identifier, str(each.at or ""), each.dates.doubt) for each in found]
+
+
+def test_a_date_is_of_no_link_in_another_entry() -> None:
+    one = "<item><link>http://a.example/</link><accessed>2010-11-05</accessed></item>"
+    other = "<item><accessed>2011-11-05</accessed><link>http://b.example/</link></item>"
+    third = "<item><link>http://c.example/</link></item>"
+
+    assert read(f"<list>{one}{other}{third}</list>") == [
+        ("http://a.example/", "2010-11-05", False),
+        ("http://b.example/", "2011-11-05", False),
+        ("http://c.example/", "", False),
+    ]
+
+
+def test_authors_are_no_entries() -> None:
+    authors = "<author><first>A</first></author><author><first>B</first></author>"
+
+    assert read(
+        f"<item>{authors}<link>http://a.example/</link><accessed>2010-11-05</accessed></item>"
+    ) == [("http://a.example/", "2010-11-05", False)]
+
+
+@pytest.mark.parametrize(
+    ("parts", "date"),
+    [
+        (
+            (
+                "<YearAccessed>2010</YearAccessed><MonthAccessed>11</MonthAccessed>"
+                "<DayAccessed>5</DayAccessed>"
+            ),
+            "2010-11-05",
+        ),
+        (
+            (
+                "<DayAccessed>5</DayAccessed><x/><MonthAccessed>Nov</MonthAccessed>"
+                "<YearAccessed>2010</YearAccessed>"
+            ),
+            "2010-11-05",
+        ),
+        ("<YearAccessed>2010</YearAccessed><MonthAccessed>11</MonthAccessed>", "2010-11"),
+        ("<YearAccessed>2010</YearAccessed>", "2010"),
+        ("<DayAccessed>5</DayAccessed>", ""),
+    ],
+)
+def test_parts_of_a_date_of_access_are_one_date(parts: str, date: str) -> None:
+    assert read(f"<s>{parts}<URL>http://a.example/</URL></s>")[0][1] == date
+
+
+def test_two_years_of_access_are_no_date() -> None:
+    year = "<YearAccessed>2010</YearAccessed>"
+
+    (found,) = read(f"<s>{year}{year}<URL>http://a.example/</URL></s>")
+
+    assert found == ("http://a.example/", "", True)
