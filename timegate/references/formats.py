@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from io import BytesIO
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from archives.diagnostics import Malformed
 from archives.regex_compat import compiled
@@ -48,6 +48,7 @@ from timegate.references.xml_lists import (
     with_whole_dates,
     without_tags,
 )
+from timegate.text.written_dates import find_dates
 
 REWRITTEN: Final[frozenset[InputFormat]] = frozenset(
     ("wikitext", "bibtex", "ris", "html", "markdown", "rst", "latex", "text")
@@ -191,9 +192,12 @@ def _of_prose(text: str, registry: Registry) -> Iterator[FoundReference]:
     records = [*program_records(text)]
     if not records:
         text = with_dates_of_yaml(text)
-        for entry in entries_in_yaml(text) or [TextSpan(0, len(text))]:
-            for each in read_prose(text[slice(*entry)], registry):
-                yield each._replace(span=_moved(each.span, entry.start))
+        entries = entries_in_yaml(text)
+        links = [link.span.start for link in find_links(text)] if entries else []
+        pieces = _divided(text, entries, links)
+        for piece in pieces.spans:
+            for each in read_prose(text[slice(*piece)], registry):
+                yield _of_piece(each, piece, pieces)
         return
     rest = masked(text, [record.span for record in records])
     found = [
@@ -432,11 +436,49 @@ def _of_xml(text: str, registry: Registry) -> Iterator[FoundReference]:
     """
     attributes = [*attribute_links(text)]
     links = sorted([*find_links(without_tags(text)), *attributes])
-    entries = entries_of(text, [link.span.start for link in links])
+    starts = [link.span.start for link in links]
+    entries = entries_of(text, starts)
     shown = without_tags(with_whole_dates(text, entries))
-    for entry in entries:
-        found = dated(shown[slice(*entry)], _links_of(links, attributes, entry), registry)
-        yield from (each._replace(span=_moved(each.span, entry.start)) for each in found)
+    pieces = _divided(shown, entries, starts)
+    for piece in pieces.spans:
+        found = dated(shown[slice(*piece)], _links_of(links, attributes, piece), registry)
+        yield from (_of_piece(each, piece, pieces) for each in found)
+
+
+class _Pieces(NamedTuple):
+    """A list that is divided into its entries."""
+
+    spans: Sequence[TextSpan]
+    """The entries, and what is between them and has links."""
+    has_common_date: bool = False
+    """Whether there is a date outside the entries, which may be of all of them."""
+
+
+def _divided(text: str, entries: Sequence[TextSpan], links: Sequence[int]) -> _Pieces:
+    """Return *text* divided into *entries*; *links* are where its links begin."""
+    if not entries:
+        return _Pieces([TextSpan(0, len(text))])
+    ends = [0, *(entry.end for entry in entries)]
+    starts = [*(entry.start for entry in entries), len(text)]
+    gaps = [TextSpan(*pair) for pair in zip(ends, starts, strict=True)]
+    linked, is_dated = [], False
+    for gap in gaps:
+        if bisect_left(links, gap.start) < bisect_left(links, gap.end):
+            linked.append(gap)
+        else:
+            is_dated = is_dated or next(find_dates(text[slice(*gap)]), None) is not None
+    return _Pieces(sorted([*entries, *linked]), is_dated)
+
+
+_COMMON: Final = "A date outside the entries of the list may be of all of them"
+
+
+def _of_piece(found: FoundReference, piece: TextSpan, pieces: _Pieces) -> FoundReference:
+    """Return *found* at its position in the text, in doubt if its date may be outside."""
+    found = found._replace(span=_moved(found.span, piece.start))
+    if not pieces.has_common_date or found.dates.at is not None or found.dates.doubt:
+        return found
+    return found._replace(dates=found.dates._replace(doubt=True), notes=(*found.notes, _COMMON))
 
 
 def _links_of(

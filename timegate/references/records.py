@@ -15,7 +15,7 @@ from archives.moment import Moment
 from archives.regex_compat import compiled
 from timegate.references import TextSpan
 from timegate.references.dates import DateBasis, FoundDate, found_date
-from timegate.references.links import find_links
+from timegate.references.links import TextLink, find_links
 from timegate.text.written_dates import find_dates
 
 
@@ -39,7 +39,8 @@ _REQUEST: Final = compiled(
 """A line with a request for a page, as in the logs of proxies and crawlers."""
 _STATUS_AFTER: Final = compiled(
     r"(?:[ \t]{1,4}HTTP/[0-9.]{1,3}\"?[ \t]{1,4}(?=[0-9])"
-    r"|[ \t]{1,4}(?=(?:20[06]|30[1-4]|30[78]|40[0134]|410|429|50[0234])(?:[ \t\r]|$)))"
+    r"|[ \t]{1,4}(?=(?:20[06]|30[1-4]|30[78]|40[0134]|410|429|50[0234])"
+    r"(?:[ \t]{1,4}[\"0-9-]|\r?$)))"
     r"(?P<status>[0-9]{3})\b"
 )
 _STATUS_BEFORE: Final = compiled(
@@ -81,13 +82,17 @@ _HTTRACK: Final = compiled(
 """The comment that HTTrack adds to pages."""
 _CAPTURED: Final = compiled(
     r"^(?:archive\.(?:today|is|ph|fo|li|md|vn)\s{1,4})?webpage capture\s{1,4}Saved from\s{1,9}"
-    r"(?P<url>https?://\S{3,8000}+)(?P<rest>(?:\r?\n(?![ \t]{0,8}\r?\n)[^\n]{0,400}+){0,8})",
+    r"(?P<url>https?://\S{3,8000}+)"
+    r"(?P<rest>(?:\r?\n(?![ \t]{0,8}\r?\n|webpage capture|archive\.\w{2,5}\s)"
+    r"[^\n]{0,400}+){0,8})",
     re.MULTILINE | re.IGNORECASE,
 )
 """The head of a page of archive.today."""
 _SHORT: Final = compiled(
     r"https?://archive\.(?:today|is|ph|fo|li|md|vn)/[A-Za-z0-9]{4,6}(?![\w/.?#-])"
 )
+_WAY: Final = compiled(r"\b(?:Redirected from|Original|Via)\s{1,9}$")
+"""Before an address on a page of archive.today that is not that of the page."""
 _CHECKER: Final = compiled(
     r"^URL[ \t]{1,12}[`'](?P<url>[^\s'\n]{1,8000}+)'[^\n]{0,400}+"
     r"(?P<rest>(?:\r?\n[A-Z][\w/ ]{1,16}[ \t][^\n]{0,4000}+){1,20})",
@@ -200,17 +205,20 @@ def _captured(text: str) -> Iterator[ProgramRecord]:
         copies = [link for link in find_links(head["rest"]) if _SHORT.fullmatch(link.written)]
         if len(dates) == 1 and len(copies) == 1:
             record = _record(head, dates)
-            end = head.start("rest") + copies[0].span.end
-            others = [
-                link
-                for link in find_links(text[head.end("url") : end])
-                if link.written != copies[0].written
-            ]
-            if not others:
+            floor, end = head.end("url"), head.start("rest") + copies[0].span.end
+            named = find_links(text[floor:end])
+            others = (each for each in named if each.written != copies[0].written)
+            if all(_is_way(text, each, floor) for each in others):
                 yield record._replace(
                     span=TextSpan(record.span.start, end),
                     references=(*record.references, copies[0].written),
                 )
+
+
+def _is_way(text: str, link: TextLink, floor: int) -> bool:
+    """Whether *link*, counted from *floor*, is an address that led to the page."""
+    start = floor + link.span.start
+    return _WAY.search(text, max(0, start - _LONGEST_START), start) is not None
 
 
 def _checked(text: str) -> Iterator[ProgramRecord]:
@@ -266,20 +274,42 @@ _PARTS_OF_DATE: Final = compiled(
 
 
 def entries_in_yaml(text: str) -> list[TextSpan]:
-    """Return the entries of a list in YAML; none if *text* is not YAML or has one entry."""
+    """Return the entries of a list in YAML; none if *text* is not YAML or has one entry.
+
+    What is less indented than an entry, such as a field of the whole list, is outside.
+    """
     lines = text.splitlines()
     if len(lines) < _LEAST or not all(map(_YAML.fullmatch, lines)):
         return []
     links = [link.span.start for link in find_links(text)]
     for item in _ITEMS:
         starts = [match.start() for match in item.finditer(text)]
-        spans = [TextSpan(*pair) for pair in pairwise([0, *starts, len(text)])]
+        spans = [TextSpan(*pair) for pair in pairwise([*starts, len(text)])]
+        before = bisect_left(links, starts[0]) if starts else 0
         inside = [
             bisect_left(links, span.end) - bisect_left(links, span.start) for span in spans
         ]
-        if sum(map(bool, inside)) > 1:
-            return spans
+        if sum(map(bool, [before, *inside])) > 1:
+            is_document = text.startswith("---", starts[0])
+            return spans if is_document else [_without_outer(text, span) for span in spans]
     return []
+
+
+def _without_outer(text: str, entry: TextSpan) -> TextSpan:
+    """Return *entry* up to a line that is less indented: it is of more than the entry."""
+    indentation = _indentation(text[entry.start : entry.start + _LONGEST_START])
+    at = text.find("\n", entry.start, entry.end) + 1
+    while 0 < at < entry.end:
+        end = text.find("\n", at, entry.end)
+        line = text[at : end if end >= 0 else entry.end]
+        if line.strip() and _indentation(line) <= indentation:
+            return TextSpan(entry.start, at)
+        at = end + 1
+    return entry
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 def with_dates_of_yaml(text: str) -> str:

@@ -94,23 +94,30 @@ class _Part(NamedTuple):
 def entries_of(text: str, links: Sequence[int]) -> list[TextSpan]:
     """Return the entries of a list: elements of one name with others in them, and with links.
 
-    *links* are the positions of the links. A date in one entry is of no link in another.
+    *links* are the positions of the links. A date in one entry is of no link in another; one
+    outside the entries may be of all of them.
     """
     first: dict[str, list[int]] = {}
     for tag, following in pairwise(_TAG.finditer(text)):
         is_outer = not tag[0].endswith("/>") and following[0][1:2].isalpha()
-        name = _NAME.match(tag[0]) if is_outer else None
-        if name is not None and not text[tag.end() : following.start()].strip():
-            first.setdefault(name[1], []).append(tag.start())
-    for starts in first.values():
+        element = _NAME.match(tag[0]) if is_outer else None
+        if element is not None and not text[tag.end() : following.start()].strip():
+            first.setdefault(element[1], []).append(tag.start())
+    for name, starts in first.items():
         spans = [TextSpan(*pair) for pair in pairwise([*starts, len(text)])]
         if sum(_has_link(span, links) for span in spans) > 1:
-            before = TextSpan(0, starts[0])
-            return [*([before] if _has_link(before, links) else []), *spans]
+            return [_closed(text, name, span) for span in spans]
     return [TextSpan(0, len(text))]
 
 
 _NAME: Final = compiled(r"<([A-Za-z_][\w.:-]{0,80})")
+
+
+def _closed(text: str, name: str, entry: TextSpan) -> TextSpan:
+    """Return *entry* up to the end of its element; what follows is of the whole list."""
+    closing = text.rfind(f"</{name}", *entry)
+    end = text.find(">", closing, entry.end) if closing >= 0 else -1
+    return TextSpan(entry.start, end + 1) if end >= 0 else entry
 
 
 def _has_link(span: TextSpan, links: Sequence[int]) -> bool:
@@ -143,7 +150,7 @@ def _joined(text: str, parts: Sequence[_Part]) -> Iterator[tuple[TextSpan, str]]
             groups.append([part])
     for group in groups:
         values = {part.kind: part.value for part in group}
-        if len(values) < len(group) or "year" not in values:
+        if len(values) < len(group) or not ("year" in values or group[0].accessed):
             continue
         word = "accessed " if group[0].accessed else ""
         date = f"\n{word}{_date_of(values)}"

@@ -126,3 +126,30 @@ def test_two_years_of_access_are_no_date() -> None:
     (found,) = read(f"<s>{year}{year}<URL>http://a.example/</URL></s>")
 
     assert found == ("http://a.example/", "", True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<list><accessed>2010-11-05</accessed>{}</list>",
+        "<list>{}<accessed>2010-11-05</accessed></list>",
+        "<list accessed='2010-11-05'>{}</list>",
+    ],
+)
+def test_a_date_of_the_whole_list_leaves_a_doubt(text: str) -> None:
+    items = "".join(f"<item><link>http://{name}.example/</link></item>" for name in "ab")
+
+    assert read(text.format(items)) == [
+        ("http://a.example/", "", True),
+        ("http://b.example/", "", True),
+    ]
+
+
+def test_a_link_between_two_entries_is_found() -> None:
+    one, other = (f"<item><b><c>http://{name}.example/</c></b></item>" for name in "ac")
+
+    assert [each[0] for each in read(f"<list>{one}<c>http://b.example/</c>{other}</list>")] == [
+        "http://a.example/",
+        "http://b.example/",
+        "http://c.example/",
+    ]
