@@ -20,6 +20,7 @@ from timegate.references import FoundKind, TextSpan
 from timegate.references.links import TextLink, video_address
 from timegate.references.mistyped_pwids import MistypedPwid, mistyped_pwid
 from timegate.references.own_lines import are_items, is_divided
+from timegate.text.written_dates import find_dates
 
 _ARCHIVE_WORD: Final = compiled(
     r"archiv|arkiv|arquiv|perma|backup|snapshot|wayback|copy|kopie|webcite|saved|cache",
@@ -35,6 +36,14 @@ _STAMPED: Final = compiled(
 """An archive link up to the URL of its page."""
 _LONGEST_PREFIX: Final = 400
 _NO_URL: Final = "the archive link does not contain the URL of the page"
+_ONCE_MORE: Final = compiled(
+    r"[^\w\n]{0,6}(?:\b(?:available|at|from|url|link|see|online|in|web|retrieved|verfügbar|unter|abrufbar"
+    r"|disponible|en|disponível|em|sur|à)[\s:]{1,3}){0,3}[^\w\n]{0,6}",
+    re.IGNORECASE,
+)
+"""Between a link and the same link once more."""
+_VERSION: Final = compiled(r"v[0-9]{1,2}$")
+"""The version at the end of a number of arXiv."""
 _CONTINUED: Final = 60
 """Characters between a link and the archive link of the same page."""
 _ADJACENT: Final = 3
@@ -447,8 +456,11 @@ def _of_same_page(one: LinkPlace, other: LinkPlace, gap: str) -> LinkPlace | Non
         first, second = (other, one) if other.archived else (one, other)
         is_copy = (one if one.is_nested else other).archived is not None
         return _as_one(one, other, first, second)._replace(is_nested=not is_copy)
-    # The address as the words of a link to it.
-    is_same = one.own == other.own and len(gap) <= _ADJACENT and "\n" not in gap
+    if one.own != other.own or "\n" in gap:
+        return None
+    # The address as the words of a link to it, or once more in one citation.
+    is_same = len(gap) <= _ADJACENT or _ONCE_MORE.fullmatch(gap)
+    is_same = is_same or (_is_doi(one) and next(find_dates(gap), None) is None)
     return _as_one(one, other, one, other) if is_same else None
 
 
@@ -467,11 +479,42 @@ def _with_opaque(one: LinkPlace, other: LinkPlace, gap: str) -> LinkPlace | None
 
 def _with_doi(one: LinkPlace, other: LinkPlace, gap: str) -> LinkPlace | None:
     """Return a link and the DOI of the same citation as one reference."""
+    if "\n" in gap or one.kind != "reference" or other.kind != "reference":
+        return None
     dois = [place for place in (one, other) if _is_doi(place)]
-    if len(dois) != 1 or "\n" in gap or one.kind != "reference" or other.kind != "reference":
+    if len(dois) == 2 and _are_of_one_work(one, other, gap):
+        first = other if _is_short(one) else one
+        return _as_one(one, other, first, one if first is other else other)
+    if len(dois) != 1:
         return None
     doi = dois[0]
     return _as_one(one, other, other if doi is one else one, doi)
+
+
+def _are_of_one_work(one: LinkPlace, other: LinkPlace, gap: str) -> bool:
+    """Whether two numbers are of one work: arXiv's or a DOI beside the address of either.
+
+    One of them is written as a number and the other as an address, or they are of two kinds.
+    """
+    if len(gap) > _CONTINUED or next(find_dates(gap), None) is not None:
+        return False
+    if _number(one) == _number(other):
+        return True
+    return _kind_of(one) != _kind_of(other)
+
+
+def _is_short(place: LinkPlace) -> bool:
+    """Whether a number is written without the address at which it is resolved."""
+    return "://" not in place.link.written
+
+
+def _number(place: LinkPlace) -> str:
+    """Return a number in small letters, without its version."""
+    return _VERSION.sub("", place.identifier.lower())
+
+
+def _kind_of(place: LinkPlace) -> str:
+    return place.identifier.split("/")[2]
 
 
 def _is_doi(place: LinkPlace) -> bool:

@@ -9,6 +9,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
@@ -125,6 +126,7 @@ def dated(
     spans = [_extent(place) for place in places]
     assigned = _assigned(text, spans, [link.span for link in listed])
     by_place = assigned.dates
+    _doubt_same_page(text, places, by_place)
     for number, place in enumerate(places):
         dates = by_place[number]
         if place.own is None and not any(date.basis in _SEEN for date in dates):
@@ -136,6 +138,20 @@ def dated(
             found = _quoting(text, spans, number, found)
             found = found if only_marked else _explained(assigned.rest, spans, number, found)
         yield found
+
+
+def _doubt_same_page(
+    text: str, places: Sequence[LinkPlace], assigned: dict[int, list[FoundDate]]
+) -> None:
+    """Add the dates of a link to the same link on its line that has none, with a doubt."""
+    for number, (one, other) in enumerate(pairwise(places)):
+        if one.page is None or one.page != other.page or "\n" in text[one.end : other.start]:
+            continue
+        for undated, dated_one in ((number, number + 1), (number + 1, number)):
+            if not assigned[undated]:
+                assigned[undated] += [
+                    date._replace(basis="unmarked") for date in assigned[dated_one]
+                ]
 
 
 def _explained(
