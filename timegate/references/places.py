@@ -251,7 +251,8 @@ _WRAPPERS: Final = compiled(
     r"^https?://(?:"
     r"(?:[\w-]{1,40}\.)?safelinks\.protection\.outlook\.com/[^?#]{0,80}\?(?:[^#]{0,2000}&)?url="
     r"|(?:www\.|news\.)?google\.[a-z.]{2,6}/url\?(?:[^#]{0,2000}&)?(?:q|url)="
-    r"|lm?\.(?:facebook|instagram|messenger|threads)\.com/(?:l\.php)?\?(?:[^#]{0,2000}&)?u="
+    r"|(?:lm?\.(?:facebook|instagram|messenger|threads)\.com/(?:l\.php)?|(?:www\.|m\.)?facebook\.com/l\.php)\?(?:[^#]{0,2000}&)?u="
+    r"|(?:[\w-]{1,40}\.){0,4}[\w-]{0,20}proxy[\w-]{0,20}(?:\.[\w-]{1,40}){1,4}(?::[0-9]{2,5})?/login\?(?:[^#]{0,400}&)?q?url="
     r"|(?:www\.)?(?:youtube\.com/redirect|duckduckgo\.com/l/|steamcommunity\.com/linkfilter/"
     r"|slack-redir\.net/link|linkedin\.com/redir/redirect|vk\.com/away\.php|out\.reddit\.com/[\w]{1,20}"
     r"|t\.umblr\.com/redirect|deref-mail\.com/mail/client/\w{1,40}/dereferrer/|anon\.to/|getpocket\.com/redirect"
@@ -268,21 +269,71 @@ _CACHE: Final = compiled(
     re.IGNORECASE,
 )
 """A page in the cache of Google."""
+_AMP: Final = compiled(
+    r"^https?://(?:(?:www\.)?(?:google\.[a-z.]{2,6}|bing\.com)/amp|(?:[\w-]{1,200}\.)?cdn\.ampproject\.org/[acv])"
+    r"/(?P<secure>s/)?(?P<page>(?:[\w-]{1,63}\.){1,6}[a-z][\w-]{1,62}(?:[:/?]|%3f|$)[^\s#]{0,8000})",
+    re.IGNORECASE,
+)
+"""A page for phones in the cache of Google or Bing."""
+_ENCODED_QUERY: Final = compiled("%3f", re.IGNORECASE)
+_OF_VIEWER: Final = compiled(r"[?&](?:amp_js_v|amp_gsa|usqp)=[^&]{0,400}")
+_AROUND_PICTURE: Final = compiled(
+    r"^https?://(?:www\.)?google\.[a-z.]{2,6}/imgres\?(?:[^#]{0,2000}&)?imgrefurl="
+    r"(?P<page>https?(?:%3A|:)(?:%2F|/){2}[^\s&#]{1,8000})",
+    re.IGNORECASE,
+)
+"""The page around a picture that Google found."""
+_IN_HOST: Final = compiled(
+    r"^(?P<scheme>https?://)(?P<host>[a-z0-9](?:[a-z0-9.-]{1,200}?)(?:-|\.)[a-z]{2,18})"
+    r"\.[\w-]{0,20}(?:ezproxy|libproxy)[\w-]{0,20}(?:\.[\w-]{1,40}){1,4}"
+    r"(?::[0-9]{2,5})?(?P<path>/[^\s]{0,8000})?$",
+    re.IGNORECASE,
+)
+"""A page whose host is a part of that of the proxy of a library."""
 
 
 def wrapped_page(link: str) -> str | None:
     """Return the page to which a link of a mail filter or a search engine leads; else None."""
-    match = _WRAPPERS.match(link) or _CACHE.match(link)
+    if (page := _amp_page(link)) or (page := _page_in_host(link)):
+        return page
+    match = _WRAPPERS.match(link) or _CACHE.match(link) or _AROUND_PICTURE.match(link)
     if match is None:
         return None
     page = unquote(match["page"])
     return page if page.lower().startswith("http") else f"http://{page}"
 
 
+def _amp_page(link: str) -> str | None:
+    """Return the page in a link to its version for phones in a cache; None if none."""
+    match = _AMP.match(link)
+    if match is None:
+        return None
+    # In the path of the cache, the query is percent-encoded.
+    path, sign, query = match["page"].partition("?")
+    encoded = _ENCODED_QUERY.search(path)
+    if encoded:
+        path, sign, query = path[: encoded.start()], "?", unquote(path[encoded.end() :])
+    rest = _OF_VIEWER.sub("", f"{sign}{query}")
+    rest = rest if rest.startswith("?") else rest.replace("&", "?", 1)
+    return f"{'https' if match['secure'] else 'http'}://{path}{rest}"
+
+
+def _page_in_host(link: str) -> str | None:
+    """Return the page whose host is a part of another one; None if there is none."""
+    match = _IN_HOST.match(link)
+    if match is None:
+        return None
+    host = match["host"]
+    if "." not in host:
+        # "www-museum-example": a hyphen of the host itself is written twice.
+        host = host.replace("--", "\0").replace("-", ".").replace("\0", "-")
+    return f"{match['scheme']}{host}{match['path'] or ''}"
+
+
 def is_redirect(link: str) -> bool:
     """Whether *link* is one of a mail filter, a search engine or a network to another page."""
     match = _WRAPPERS.match(link)
-    return match is not None and match["reader"] is None
+    return (match is not None and match["reader"] is None) or _AMP.match(link) is not None
 
 
 class UnknownCopy(NamedTuple):
