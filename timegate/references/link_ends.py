@@ -6,6 +6,7 @@ incomplete.
 Each check looks at a bounded number of characters.
 """
 
+import re
 from typing import Final
 
 from archives.regex_compat import compiled
@@ -33,6 +34,46 @@ NEXT_LINE: Final = compiled(r"[ \t]{0,4}\r?\n[ \t>]{0,16}(?=[\w%~+./?=&])")
 _IN_ANGLES: Final = compiled(r"[ \t][^<>\s|]{1,80}>")
 _NEXT_WORD: Final = compiled(r"[ \t]{1,2}(?=\w)")
 _NO_DOT: Final = compiled(r"https?://(?!https?://)[^./?#\[]{0,255}(?:[/?#]|$)")
+
+
+_NO_PART: Final = (
+    r"(?!(?:and|or|in|on|for|from|at|see|with|the|to|of|by|via|as|is|was|are|has|had|its|their|a|an|i|we|my|our(?=\s\w{1,40}/)|it|he|she|they"
+    r"|und|oder|im|auf|mit|der|die|das|des|den|von|vom|zu|zum|am|bei|siehe|et|ou|le|la|les|du|de|des|dans|sur|y|o|el|los"
+    r"|en|con|del|e|il|lo|di|da|nel|com|no|na|do|van|het|een|og|och|med)\s)"
+)
+"""Words that are no part of the name of a folder, if they stand first after a link."""
+_SPACED_PATH: Final = compiled(
+    rf"[ ](?=[\w%]){_NO_PART}(?:[\w%~+()&/-]{{1,40}}[ ](?=[\w%]){_NO_PART}){{0,4}}(?![0-9]{{1,4}}/[0-9])(?:"
+    rf"[\w%~+()-]{{1,60}}/(?:[\w%~+.()-]{{1,80}}/){{0,8}}(?:[\w%~+-]{{1,80}}\.){{1,3}}{SUFFIX}(?!\w)"
+    r"|[\w%~+()-]{1,60}/[\w%~+.()-]{1,80}/|[\w%+-]{1,60}&[\w-]{1,40}=|"
+    rf"(?:[\w%~+-]{{1,80}}\.){{1,3}}{SUFFIX}(?!\w))",
+    re.IGNORECASE,
+)
+"""The rest of a path or a query after a blank in it: " collections/mining/index.html"."""
+_IN_ATTRIBUTE: Final = compiled(r"(?:href|src)\s?=\s?[\"']$", re.IGNORECASE)
+_REST_OF_VALUE: Final = compiled(r"[ ][^\"'<>\n]{1,200}[\"']")
+_LAST_NUMBER: Final = compiled(r"(?<=[a-z/])\.?([0-9]{1,2})$", re.IGNORECASE)
+_NOTE_REACH: Final = 300
+_NOTE_AFTER_WORD: Final = compiled(
+    r"(?<![\w/.:@%=-])[^\W\d_]{3,30}[.,;:!?\"\u201d\u2019)]{0,2}([0-9]{1,2})(?=[\s.,;:)]|$)"
+)
+"""A word with the number of a footnote stuck to it."""
+
+
+def may_end_in_note(text: str, start: int, end: int) -> bool:
+    """Whether the number at the end of a link may be that of a footnote.
+
+    A word before the link has the number before it, or one after the link that after it.
+    """
+    last = _LAST_NUMBER.search(text, max(start, end - 4), end)
+    if last is None:
+        return False
+    number = int(last[1])
+    before = text[max(0, start - _NOTE_REACH) : start]
+    after = text[end : end + _NOTE_REACH]
+    return any(int(each[1]) == number - 1 for each in _NOTE_AFTER_WORD.finditer(before)) or any(
+        int(each[1]) == number + 1 for each in _NOTE_AFTER_WORD.finditer(after)
+    )
 
 
 def end_before_words(text: str, start: int, end: int) -> int:
@@ -90,7 +131,22 @@ def may_go_on(text: str, start: int, end: int, raw: int) -> bool:
         _is_cut(text, start, end)
         or _goes_on(text, end, raw)
         or (text[start - 1 : start] == "<" and _IN_ANGLES.match(text, raw) is not None)
+        or (raw == end and _has_blank(text, start, end))
+        or may_end_in_note(text, start, end)
     )
+
+
+def _has_blank(text: str, start: int, end: int) -> bool:
+    """Whether a path, a query or the value of an attribute goes on after a blank."""
+    from timegate.references.dates import access_word  # noqa: PLC0415 -- slow to import
+
+    # In wikis, a link in brackets ends at the blank before its title.
+    if text[end : end + 1] != " " or text[start - 1 : start] == "[":
+        return False
+    if _IN_ATTRIBUTE.search(text, max(0, start - 9), start) and _REST_OF_VALUE.match(text, end):
+        return True
+    rest = _SPACED_PATH.match(text, end)
+    return rest is not None and not access_word(rest[0].lstrip())
 
 
 def _is_cut(text: str, start: int, end: int) -> bool:
