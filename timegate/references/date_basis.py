@@ -30,7 +30,7 @@ REACH: Final = 90
 """Characters around a date in which words say what it is the date of."""
 CONNECTED: Final = compiled(
     r"[\s,.:;()\[\]<>„“\"'\u2013-]{0,6}(?:(?:from|at|on|von|unter|auf|de|sur|à|en|desde|da|do|em|van|via|"
-    r"op|fra|på|från|z|na|dari|din|iz|url|available(?:\sat|\sfrom)?|the\sworld\swide\sweb|http|link|web|"
+    r"op|fra|frå|på|från|z|na|dari|din|iz|url|available(?:\sat|\sfrom)?|the\sworld\swide\sweb|http|link|web|"
     r"website|source)[\s:,]{1,3}){0,3}[\s<(\[\"'“„]{0,4}",
     re.IGNORECASE,
 )
@@ -38,7 +38,8 @@ _PARENTHESES: Final = frozenset("(\uff08")
 _MARK_BEFORE_LINK: Final = compiled(
     r"(?:(?P<archived>archived|preserved|saved)|retrieved|accessed|viewed|visited|consulted"
     r"|downloaded|cited"
-    r"|\b(?:i|we)\s(?:last\s|first\s|also\s|just\s)?(?:looked\sat|saw|checked|read|found|went\sto)"
+    r"|\b(?:i|we)\s(?:have\s|had\s)?(?:last\s|first\s|also\s|just\s)?(?:looked\sat|saw|checked|read|found|went\sto|printed(?:\sout)?"
+    r"|opened|copied|captured|screenshotted|fetched|inspected|reviewed)"
     r"(?:\s(?:the|this|that|it|its|their)(?:\s(?:web\s?)?(?:page|site|list|notice|version|text))?)?)(?:\sit|\sby\s\w{1,20})?"
     r"(?:\sonline)?(?:\s(?:from|at|via|by|in|with)(?-i:\s[A-Z][\w.]{1,20}){0,3})?"
     r"(?:\sthe\soriginal)?[\s:<(\[]{0,4}$",
@@ -112,7 +113,7 @@ _VERB: Final = compiled(
     r"\s(?:is|was|are|were|has|had|have|will|can|ist|war|wurde|wird|hat|est|était|fut|a|es|era|fue"
     r"|è|foi|é|werd|blev|är|var|er)\s"
     r"|,\s(?!(?:from|at|on|available|via|in|by|and|url|unter|von|auf|aus|sur|à|de|en|desde|da|em|van"
-    r"|op|fra|på|från|z|na|web|http|source|see|or|und|et|y|e)\b|https?:|www"
+    r"|op|fra|frå|på|från|z|na|web|http|source|see|or|und|et|y|e)\b|https?:|www"
     # One word before the link is a preposition, in any language.
     r"|[a-zß-ÿ]{2,20}:?\s{1,2}[<(\[]?(?:https?:|www))[a-zß-ÿ]{2,20}\s"
 )
@@ -125,7 +126,7 @@ _WEEKDAY: Final = compiled(
 _ITEM: Final = compiled(r"^[ \t]{0,8}(?:[(\[][a-z]{1,3}|[a-z])[)\]][ \t]")
 """The letter of an item of a list."""
 _SHORT_WORD: Final = compiled(
-    r"[\s>]{0,2}[,;(\[\s]{1,3}(?:last\s|ult\.\s)?(?:acc|accd|retr|vis|abger|zugr|cons|geraadpl|consult|hent)"
+    r"[\s>]{0,2}[,;(\[\s]{1,3}(?:last\s|ult\.\s)?(?:printed(?:\sout)?|acc|accd|retr|vis|abger|zugr|cons|geraadpl|consult|hent)"
     r"\.?:?\s{0,2}(?:on\s|am\s|le\s|el\s|op\s|d\.\s)?",
     re.IGNORECASE,
 )

@@ -109,7 +109,7 @@ _ASKED: Final = compiled(
 
 
 _ABOUT: Final = compiled(
-    r"(?:\b(?:about|around|circa|ca|approx|approximately|roughly|probably|perhaps|maybe|possibly|ungefähr"
+    r"(?:(?<![\w/.=&-])(?:about|around|circa|ca|approx|approximately|roughly|probably|perhaps|maybe|possibly|ungefähr"
     r"|etwa|vermutlich|wohl|vers|environ|hacia|alrededor|aproximadamente|verso|forse|cerca|rond|ongeveer"
     r"|omkring|około|kolem|примерно|около)\b\.?\s(?:(?:on|the|den|dem|le|el|il|de|del|in)\s)?)$",
     re.IGNORECASE,
@@ -152,6 +152,13 @@ _SHOWED: Final = compiled(
 )
 """Around a link after a date: "On 5 May 2010 the page URL read as follows"."""
 _LONGEST_VISIT: Final = 140
+_WHEN_SEEN: Final = compiled(
+    r"\b(?:when|last\stime|the\slast\stime|first\stime)\s(?:I|we)\s(?:last\s|first\s|had\slast\s)?"
+    r"(?:looked|checked|visited|accessed|viewed|saw\sit|opened|read\sit)(?:\s(?:at\s)?(?:it|them|there))?,?"
+    r"\s(?:(?:on|in|at|around|back\sin)\s)?(?:the\s)?$",
+    re.IGNORECASE,
+)
+"""Before a date and the page after it: "When I last looked, in November 2010, the page"."""
 
 
 def basis_of_sentence(text: str, link: int, date: WrittenDate) -> DateBasis | None:
@@ -165,7 +172,11 @@ def basis_of_sentence(text: str, link: int, date: WrittenDate) -> DateBasis | No
     if _VISITED.match(text, date.end, link):
         return "accessed"
     is_subject = _THE_PAGE.fullmatch(text, date.end, link) is not None
-    return "accessed" if is_subject and _SHOWED.match(text, link, link + 2 * _NEAR) else None
+    if is_subject and _SHOWED.match(text, link, link + 2 * _NEAR):
+        return "accessed"
+    is_seen = is_subject or text[date.end : link] in (", ", ", <", "), ")
+    when = _WHEN_SEEN.search(text, max(0, date.start - _NEAR), date.start)
+    return "accessed" if is_seen and when else None
 
 
 def is_questioned(text: str, date: WrittenDate) -> bool:
