@@ -44,6 +44,7 @@ from timegate.references.dates import (
 )
 from timegate.references.links import TextLink, find_hosts, find_links, meant, with_hosts
 from timegate.references.machine_texts import pages_of, without_hosts
+from timegate.references.misspelt_words import respelled
 from timegate.references.mistyped_links import ALTERED, is_altered
 from timegate.references.model import FoundReference, masked
 from timegate.references.own_lines import is_divided
@@ -120,7 +121,7 @@ def dated(
     """
     # Of the same length, so that positions stay.
     text = _INLINE.sub(lambda tag: " " * len(tag[0]), text)
-    text = _HYPHENATED.sub(_joined_word, text)
+    text = respelled(_HYPHENATED.sub(_joined_word, text))
     listed = [part for link in links for part in _divided(link, registry)]
     places = [*merged_places(text, [read_place(link, registry) for link in listed])]
     spans = [_extent(place) for place in places]
