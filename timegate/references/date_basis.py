@@ -9,6 +9,7 @@ from timegate.references import TextSpan
 from timegate.references.date_context import (
     basis_of_sentence,
     basis_of_style,
+    by_weekday,
     in_language,
     is_number,
     is_questioned,
@@ -163,7 +164,8 @@ class Floor(NamedTuple):
 
 def meant_date(text: str, link: TextSpan, date: WrittenDate, basis: DateBasis) -> FoundDate:
     """Return *date* as the text around it means it."""
-    found = found_date(in_language(text, link, date, basis), basis)
+    date = by_weekday(text, in_language(text, link, date, basis))
+    found = found_date(date, basis)
     if says_dead(text, link, date):
         found = found._replace(basis="dead")
     is_unsure = found.basis == "accessed" and (

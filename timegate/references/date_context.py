@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+from archives.moment import Moment
 from archives.regex_compat import compiled
 from timegate.references import TextSpan
 from timegate.references.dates import DateBasis, basis_of_name
@@ -179,17 +180,41 @@ def basis_of_sentence(text: str, link: int, date: WrittenDate) -> DateBasis | No
     return "accessed" if is_seen and when else None
 
 
+_WEEKDAY_AFTER: Final = compiled(
+    rf"\s?[(,]\s?({'|'.join(WEEKDAYS)})\.?(?=[),;.\n]|$)",
+    re.IGNORECASE,
+)
+
+
+def by_weekday(text: str, date: WrittenDate) -> WrittenDate:
+    """Return *date* as its weekday decides it: Friday 03/04/2011 is 4 March."""
+    if date.moment is not None or len({each.digits[:4] for each in date.readings}) != 1:
+        return date
+    weekday = _WEEKDAY_BEFORE.search(text, max(0, date.start - 18), date.start)
+    weekday = weekday or _WEEKDAY_AFTER.match(text, date.end)
+    if weekday is None or any(len(each.digits) != len("20101105") for each in date.readings):
+        return date
+    number = WEEKDAYS[weekday[1].lower()]
+    fitting = [each for each in date.readings if _weekday_of(each) == number]
+    is_written_so = len(fitting) == 1 and fitting[0].digits[:4] in date.text
+    return date._replace(moment=fitting[0], readings=()) if is_written_so else date
+
+
+def _weekday_of(day: Moment) -> int:
+    digits = day.digits
+    return datetime(int(digits[:4]), int(digits[4:6]), int(digits[6:8]), tzinfo=UTC).weekday()
+
+
 def is_questioned(text: str, date: WrittenDate) -> bool:
     """Whether the text itself doubts *date*: by its words, or by another weekday."""
     about = _ABOUT.search(text, max(0, date.start - _LONGEST_NAME), date.start)
     if about or _ASKED.match(text, date.end):
         return True
     weekday = _WEEKDAY_BEFORE.search(text, max(0, date.start - 14), date.start)
+    weekday = weekday or _WEEKDAY_AFTER.match(text, date.end)
     if weekday is None or date.moment is None or len(date.moment.digits) < len("20101105"):
         return False
-    digits = date.moment.digits
-    day = datetime(int(digits[:4]), int(digits[4:6]), int(digits[6:8]), tzinfo=UTC)
-    return day.weekday() != WEEKDAYS[weekday[1].lower()]
+    return _weekday_of(date.moment) != WEEKDAYS[weekday[1].lower()]
 
 
 _TAG: Final = compiled(r"(?:^|\n)%(?P<tag>[\[D8])[ \t]{1,4}$")
