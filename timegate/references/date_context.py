@@ -6,9 +6,9 @@ language of a month, and signs that the writer was not sure.
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from archives.moment import Moment
 from archives.regex_compat import compiled
@@ -95,6 +95,72 @@ def in_language(text: str, span: TextSpan, date: WrittenDate, basis: DateBasis) 
     around = text[max(0, min(span.start, date.start) - _NEAR) : max(span.end, date.end) + 20]
     months = {month for words, month in _LANGUAGES if words.search(around.lower())}
     fitting = [each for each in date.readings if {each.digits[4:6]} == months]
+    return date._replace(moment=fitting[0], readings=()) if len(fitting) == 1 else date
+
+
+_DAY_AND_MONTH: Final = compiled(
+    r"(?P<first>[0-9]{1,2})(?P<sign>[/-])(?P<second>[0-9]{1,2})(?P=sign)(?:19|20)[0-9]{2}"
+)
+_FIRST_IN_LANGUAGE: Final = 40
+"""Characters before a date in which a word says its language."""
+
+
+class DayOrder(NamedTuple):
+    """In which order the dates of a text have day and month, by its unambiguous dates."""
+
+    orders: Mapping[str, frozenset[bool]]
+    """By their notation: whether the day is first."""
+    padded: Mapping[str, frozenset[bool]]
+    """Whether these dates are written with zeros before small numbers, where that shows."""
+
+
+def order_of_days(text: str, dates: Sequence[WrittenDate]) -> DayOrder:
+    """Return the order in which the unambiguous *dates* of a text have day and month."""
+    orders: dict[str, set[bool]] = {}
+    padded: dict[str, set[bool]] = {}
+    for date in dates:
+        numbers = _DAY_AND_MONTH.fullmatch(date.text)
+        first, second = (int(numbers["first"]), int(numbers["second"])) if numbers else (0, 0)
+        if numbers is None or max(first, second) <= 12 or date.moment is None:  # noqa: PLR2004 -- months
+            continue
+        words = text[max(0, date.start - _FIRST_IN_LANGUAGE) : date.start].lower()
+        if _DAY_FIRST.search(words):
+            # It says nothing of dates in English.
+            continue
+        key = _notation(text, date, numbers)
+        orders.setdefault(key, set()).add(first > second)
+        padded.setdefault(key, set()).update(_padding(numbers))
+    return DayOrder(
+        {sign: frozenset(order) for sign, order in orders.items()},
+        {sign: frozenset(style) for sign, style in padded.items()},
+    )
+
+
+def _notation(text: str, date: WrittenDate, numbers: re.Match[str]) -> str:
+    """Return the sign between the numbers of *date*; what is quoted is of another writer."""
+    line = text.rfind("\n", max(0, date.start - _LONGEST_LINE), date.start) + 1
+    return numbers["sign"] + (">" if text[line : date.start].lstrip().startswith(">") else "")
+
+
+def _padding(numbers: re.Match[str]) -> Iterator[bool]:
+    for number in (numbers["first"], numbers["second"]):
+        if int(number) < 10:  # noqa: PLR2004 -- of one digit
+            yield len(number) > 1
+
+
+def in_order(text: str, date: WrittenDate, order: DayOrder) -> WrittenDate:
+    """Return *date* in the *order* in which all other dates of a text are written."""
+    numbers = _DAY_AND_MONTH.fullmatch(date.text)
+    if date.moment is not None or numbers is None or len(date.readings) != 2:  # noqa: PLR2004 -- two orders
+        return date
+    key = _notation(text, date, numbers)
+    found = order.orders.get(key, frozenset())
+    styles = order.padded.get(key, frozenset()) | {*_padding(numbers)}
+    if len(found) != 1 or len(styles) > 1:
+        return date
+    is_day_first = next(iter(found))
+    day = numbers["first"] if is_day_first else numbers["second"]
+    fitting = [each for each in date.readings if int(each.digits[6:8]) == int(day)]
     return date._replace(moment=fitting[0], readings=()) if len(fitting) == 1 else date
 
 

@@ -30,6 +30,10 @@ ADDRESS: Final = compiled(
     r"[\w+.-]{1,12}://|www[0-9]?\.|[\w-]{1,63}\.[\w.-]{2,200}/|[\w-]{1,9}:"
 )
 NEXT_LINE: Final = compiled(r"[ \t]{0,4}\r?\n[ \t>]{0,16}(?=[\w%~+./?=&])")
+DATE_IN_LINE: Final = compiled(
+    r"[0-9]{1,4}([./-])[0-9]{1,2}\1[0-9]{2,4}(?=(?P<more>[ \t,;:]{1,3}\S)|[\s,;:.)]|$)"
+)
+"""A day at the beginning of a line, which is no rest of the link above it."""
 # A blank in an address in angle brackets.
 _IN_ANGLES: Final = compiled(r"[ \t][^<>\s|]{1,80}>")
 _NEXT_WORD: Final = compiled(r"[ \t]{1,2}(?=\w)")
@@ -177,6 +181,8 @@ def _goes_on(text: str, end: int, raw: int) -> bool:
         return last in "/-_" and rest is not None
     line = NEXT_LINE.match(text, raw)
     if line is None or ADDRESS.match(text, line.end()):
+        return False
+    if (day := DATE_IN_LINE.match(text, line.end())) and day["more"]:
         return False
     return is_rest(text, line.end(), last)
 

@@ -27,7 +27,9 @@ from timegate.references.date_basis import (
 )
 from timegate.references.date_context import (
     basis_of_column,
+    in_order,
     is_number,
+    order_of_days,
     tables_in,
 )
 from timegate.references.dates import (
@@ -330,6 +332,7 @@ def _assigned(text: str, spans: Sequence[Extent], links: Sequence[TextSpan]) -> 
         date.start for date in others if "T" not in date.text and is_number(text, date)
     }
     tables = tables_in(text)
+    order = order_of_days(text, dates)
     floor = 0
     last: DateBasis = "unmarked"
     shared: list[_SharedDate] = []
@@ -347,7 +350,8 @@ def _assigned(text: str, spans: Sequence[Extent], links: Sequence[TextSpan]) -> 
         is_kept = date.start not in only_marked and len(assigned[number]) < _MOST_DATES
         if basis in _WEAK_BASES and not is_kept:
             continue
-        each = meant_date(text, TextSpan(spans[number].start, spans[number].end), date, basis)
+        link = TextSpan(spans[number].start, spans[number].end)
+        each = meant_date(text, link, in_order(text, date, order), basis)
         assigned[number].append(each)
         shared.append(_SharedDate(each, basis, number, date.start, numbers))
         floor = date.end
