@@ -228,11 +228,66 @@ _WHEN_SEEN: Final = compiled(
 """Before a date and the page after it: "When I last looked, in November 2010, the page"."""
 
 
+_ARCHIVED_FORM: Final = compiled(
+    r"\b(?:zarchiwizowan[eoya]|архивировано|архивирован[ао]?|архів\sоригіналу|архівовано|archivováno|archivované|archivat"
+    r"|archiválva|diarsipkan|bản\sgốc\slưu\strữ|lưu\strữ|αρχειοθετήθηκε|arhivirano|архивирано|arhiivitud|suarchyvuota"
+    r"|arhivēts|arhivat[ăe]?|gearchiveerd|arkistoitu|مؤرشفة?|بایگانی[\s\u200c]?شده|אורכב|הועבר\sלארכיון)"
+    r"(?![^\W\d_])[^\d.;,\n:]{0,45}:?[\s(\[-]{0,3}$",
+    re.IGNORECASE,
+)
+"""A form of "archived" that is no noun, up to the date after it, with the origin between them."""
+_THEN_ARCHIVED: Final = compiled(
+    r"(?:\starihinde\s[^\d.;\n]{0,30}arşivlen|에\s[^\d.;\n]{0,20}보존)", re.IGNORECASE
+)
+_VERSION_OF: Final = compiled(
+    r"\b(?:version|versión|versione|versão|wersja|copie|copia|cópia|kopie|kopi|snapshot|sauvegarde)"
+    r"\s(?:du|del|de|do|da|vom|of|van|från|fra|dated|from|z)\s(?:el\s)?$",
+    re.IGNORECASE,
+)
+_IN_ARCHIVE: Final = compiled(
+    r"\s(?:(?:sur|on|im|at|en|in|su|no|na|hos|via|by|op|på|from|von|dans|w)\s)?(?:the\s|het\s|l['\u2019]\s?)?"
+    r"(?:Internet\sArchive|Wayback\sMachine|archive\.(?:org|is|today|ph)|WebCite)\b",
+    re.IGNORECASE,
+)
+"""Around a date: "version du 4 janvier 2013 sur Internet Archive"."""
+_OF_COPY: Final = compiled(
+    r"(?:archiv|arkiv|arquiv|arxiv|arhii?v|arşiv|diarsip|архив|архів|存档|存檔|アーカイブ|보존|lưu\strữ|مؤرشف|بایگانی|אורכב|αρχειο)"
+    r"[^.;\n]{0,60}?(?:origin|oryginał|оригин|оригін|первоисточ|izvorni|原始|オリジナル|원본|gốc|الأصل|מקור|eredeti|asli|kayna|πρωτότυπο"
+    r"|اصلی|джерел|původní)"
+    r"|(?:オリジナル|原始|원본|gốc|eredeti|kayna)[^.;\n]{0,40}?(?:archiv|アーカイブ|存档|存檔|보존|lưu\strữ|arşiv)"
+    r"|wayback\smachine|\binternet\sarchive\b|\bmemento\svom\b|\b(?:arkistoitu|gearchiveerd|архивировано|zarchiwizowan[eo])\b",
+    re.IGNORECASE,
+)
+"""The words of Wikipedia for the copy of a page: "archived from the original"."""
+
+
+def names_copy(text: str, link: TextSpan, floor: int, ceiling: int) -> bool:
+    """Whether a citation says, in the words of Wikipedia, that there is a copy of *link*.
+
+    *floor* and *ceiling* are the end of the reference before it, and the beginning of the next.
+    """
+    first, last = max(floor, link.start - _LONGEST_LINE), min(ceiling, link.end + _LONGEST_LINE)
+    after = _OF_COPY.search(text, link.end, last)
+    return (after or _OF_COPY.search(text, first, link.start)) is not None
+
+
+def _is_of_copy(text: str, date: WrittenDate) -> bool:
+    """Whether the words around *date* say that the page was archived then."""
+    if _ARCHIVED_FORM.search(text, max(0, date.start - _NEAR), date.start):
+        return True
+    if _THEN_ARCHIVED.match(text, date.end):
+        return True
+    is_version = _VERSION_OF.search(text, max(0, date.start - _LONGEST_NAME), date.start)
+    return is_version is not None and _IN_ARCHIVE.match(text, date.end) is not None
+
+
 def basis_of_sentence(text: str, link: int, date: WrittenDate) -> DateBasis | None:
     """Return what a whole line, or the words up to the *link* after it, say of *date*."""
     if _OF_ENTRY.search(text, max(0, date.start - _LONGEST_NAME), date.start):
         near = text[max(0, date.start - _LONGEST_LINE) : date.end + _LONGEST_LINE]
         return "event" if _ADDED.search(near) else None
+    if _is_of_copy(text, date):
+        return "archived"
     is_near = 0 < link - date.end <= _LONGEST_VISIT
     if not is_near:
         return None

@@ -29,6 +29,7 @@ from timegate.references.date_context import (
     basis_of_column,
     in_order,
     is_number,
+    names_copy,
     order_of_days,
     tables_in,
 )
@@ -136,11 +137,20 @@ def dated(
             dates = [*_unread(text, spans, number, dates), *dates]
         if only_marked:
             dates = [date for date in dates if date.basis in ("archived", "accessed")]
+        ceiling = spans[number + 1].start if number + 1 < len(spans) else len(text)
+        floor = spans[number - 1].end if number else 0
+        if names_copy(text, TextSpan(place.start, place.end), floor, ceiling):
+            # What is said of the copy counts, also if it was made after a visit.
+            place = place._replace(names_copy=place.names_copy or _has_archived(dates))
         found = _found(place, dates)
         if found.kind == "reference":
             found = _quoting(text, spans, number, found)
             found = found if only_marked else _explained(assigned.rest, spans, number, found)
         yield found
+
+
+def _has_archived(dates: Sequence[FoundDate]) -> bool:
+    return any(date.basis == "archived" and date.moment for date in dates)
 
 
 def _doubt_same_page(
