@@ -197,6 +197,19 @@ def is_seen_otherwise(stamp: Moment, dates: Iterable[FoundDate]) -> bool:
     return any(not digits.startswith(day) for digits in seen if len(digits) >= len(day))
 
 
+def is_seen_next_day(stamp: Moment, dates: Iterable[FoundDate]) -> bool:
+    """Whether the only day of access is the one before or after the *stamp* in the id of a copy.
+
+    The days are of different time zones, or the archive made the copy in the night.
+    """
+    listed = [date for date in dates if date.basis in ("archived", "accessed")]
+    if len(listed) != 1 or listed[0].basis != "accessed" or listed[0].moment is None:
+        return False
+    day = listed[0].moment
+    is_day = len(day.digits) == len("20101105")
+    return is_day and not stamp.digits.startswith(day.digits) and not is_other_day(stamp, listed[0])
+
+
 def _is_before(used: FoundDate, other: FoundDate) -> bool:
     """Whether a page was seen before it was published."""
     if used.moment is None or other.moment is None or not is_other_day(used.moment, other):

@@ -40,6 +40,7 @@ from timegate.references.dates import (
     access_word,
     choose,
     is_other_day,
+    is_seen_next_day,
     is_seen_otherwise,
     mark_before,
     names_access,
@@ -66,7 +67,7 @@ from timegate.text.written_dates import MONTHS, WrittenDate, find_dates, other_d
 _SENTENCE: Final = compiled(r"[.;]\s|\band\b|\bund\b|\bet\b|\by\b")
 _JOINED: Final = "Joined from several lines"
 _INLINE: Final = compiled(
-    r"&nbsp;|\\[,;:!]|\\(?:thin|med|thick)?space\b|(?<=[0-9.])\\\x20|<sup>(?:st|nd|rd|th|er|re|o|a|e)</sup>"
+    r"&(?:nbsp|thinsp|ensp|emsp|#160|#8201|#8239|#xa0|#x202f);|\\[,;:!](?:\{\})?|\\(?:thin|med|thick)?space\b(?:\{\})?|(?<=[0-9.])\\\x20|(?<=[0-9]\.)~(?=[0-9])|<sup>(?:st|nd|rd|th|er|re|o|a|e)</sup>"
     r"|</?(?:sup|sub|b|i|em|strong|small|span|wbr|nobr)(?:\s[^<>]{0,200})?>",
     re.IGNORECASE,
 )
@@ -260,6 +261,9 @@ def read_citation(
 
 
 def _found(place: LinkPlace, dates: Sequence[FoundDate]) -> FoundReference:
+    if place.archived is not None and is_seen_next_day(place.archived, dates):
+        # The day of another time zone, or of the night: what the text says counts.
+        place = place._replace(archived=None)
     if place.archived is not None and place.own is None:
         stamp = FoundDate(str(place.archived), place.archived, "archived")
         dates = (stamp, *dates)
