@@ -78,6 +78,8 @@ _LANGUAGES: Final = (
 
 def in_language(text: str, span: TextSpan, date: WrittenDate, basis: DateBasis) -> WrittenDate:
     """Return *date* in the language of the text around it: listopada is October or November."""
+    if date.impossible:
+        return date
     if date.moment is None and _DOTTED.fullmatch(date.text):
         # In English, the month may be first in 4.3.17.
         words = text[max(0, date.start - 40) : date.start]

@@ -62,6 +62,8 @@ class FoundDate(NamedTuple):
     basis: DateBasis
     readings: tuple[Moment, ...] = ()
     """What it may mean, if that is not certain."""
+    impossible: bool = False
+    """Whether there is no such day in its month, which is the only reading."""
 
     @property
     def words(self) -> str:
@@ -152,7 +154,7 @@ def _of_group(group: Sequence[FoundDate], rest: Sequence[FoundDate]) -> ChosenDa
     used = _finest(group)
     others = (*(date for date in group if date is not used), *rest)
     is_event = used is not None and used.basis == "event"
-    if used is None or is_event or (used.basis == "unmarked" and _is_bare_year(used)):
+    if used is None or is_event or used.impossible or (used.basis == "unmarked" and _is_bare_year(used)):
         return ChosenDate(None, None, (*group, *rest), doubt=True)
     if used.moment is None and len(used.readings) == 1:
         return ChosenDate(used.readings[0], used, others, doubt=True)
@@ -276,7 +278,8 @@ def basis_of_name(name: str) -> DateBasis | None:
 def found_date(date: WrittenDate, basis: DateBasis) -> FoundDate:
     """Return *date* with what it is the date of."""
     moment, readings = date.moment, () if date.moment is not None else date.readings
-    found = FoundDate(" ".join(date.text.split()), moment, basis, readings)
+    text = " ".join(date.text.split())
+    found = FoundDate(text, moment, basis, readings, date.impossible)
     return found if _is_possible(found) else _unusable(found)
 
 
@@ -290,7 +293,7 @@ def known_at(dates: Iterable[FoundDate], now: datetime) -> list[FoundDate]:
 
 def _narrowed(date: FoundDate, latest: str) -> FoundDate:
     """Return *date* without readings at which no page can have been seen: 25/12/09 is 2009."""
-    if date.basis not in _SEEN or len(date.readings) < 2:
+    if date.basis not in _SEEN or len(date.readings) < 2 or date.impossible:
         return date
     possible = tuple(each for each in date.readings if FIRST_PAGE <= each.digits <= latest)
     if len(possible) != 1 or possible[0].digits[:4] not in date.text:

@@ -229,11 +229,13 @@ class WrittenDate(NamedTuple):
     """None if it is not certain which date is meant."""
     readings: tuple[Moment, ...] = ()
     """What it may mean, if that is not certain; empty if there is no such date."""
+    impossible: bool = False
+    """Whether there is no such day in its month, which is the only reading."""
 
     @property
     def common(self) -> Moment | None:
         """The part in which all readings agree: the moment, its day, month or year."""
-        return self.moment or common_moment(self.readings)
+        return self.moment or (None if self.impossible else common_moment(self.readings))
 
 
 def common_moment(readings: Sequence[Moment]) -> Moment | None:
@@ -439,11 +441,21 @@ def _date_around(text: str, at: int, year: re.Match[str]) -> WrittenDate | None:
         begin, length, readings = begin + timed[0], length + timed[1], timed[2]
     begin, finish = start - begin, end + length
     moments = tuple(filter(None, map(_moment, readings)))
+    if not moments and (months := tuple(_months_of(readings))):
+        return WrittenDate(begin, finish, text[begin:finish], None, months, impossible=True)
     if len({*moments}) == 1 and len(moments[0].digits) >= len("20101105"):
         # A mistyped month: one day, which is not certain.
         moments = moments[:1]
     certain = moments[0] if len(moments) == 1 and len(readings) == 1 else None
     return WrittenDate(begin, finish, text[begin:finish], certain, moments)
+
+
+def _months_of(readings: Sequence[str]) -> Iterator[Moment]:
+    """Yield the months of days at the end of a month that do not exist: 31 February 2011."""
+    for digits in dict.fromkeys(readings):
+        is_day = len(digits) == len("20101105")
+        if is_day and "29" <= digits[6:] <= "31" and (month := _moment(digits[:6])):
+            yield month
 
 
 Found = tuple[int, int, list[str]]
@@ -667,6 +679,12 @@ def _numbers_last(year: str, before: str) -> Found | None:
         if readings:
             digits = [reading.digits for reading in readings]
             return len(before) - match.start(), 0, digits
+        day, month = match[1], match[3]
+        if int(month) > 12 and match[4] != ".":
+            day, month = month, day
+        if int(month) <= 12 < int(day) <= 31:
+            # There is no such day in that month: 31/06/2010.
+            return len(before) - match.start(), 0, [_digits(year, month, day)]
     if (match := _ROMAN.search(before)) and match[2] in _ROMAN_MONTHS:
         month = _ROMAN_MONTHS.index(match[2]) + 1
         return len(before) - match.start(), 0, [_digits(year, month, match[1])]
