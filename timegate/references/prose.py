@@ -91,9 +91,27 @@ _NEXT_ITEM: Final = compiled(r"[^\n]{0,80}\n[^\n]{0,200}")
 """Between two links on lines that follow each other."""
 _AND_ALSO: Final = compiled(
     r"[\u2010-\u2015-]|[)\]],?\s(?:on|am|le|el|il|den)\s|\s?\([^()]{1,12}\),?\s|\s{0,2}(?:[,;/&+\u2010-\u2015-]|(?:to|until|till|bis|au|al|tot|til|till)\b|(?:,\s)?\b(?:and|und|et|y|e|i|og|och|en|or|oder)\b(?:\s(?:again|also|then))?"
-    r"(?:\son)?)\s{1,2}",
+    r"(?:\s(?:on|le|el|il|am|em|den|op))?|bzw\.(?:\sam)?)\s{1,2}",
     re.IGNORECASE,
 )
+_RESPECTIVELY: Final = compiled(
+    r"\b(?:respectively|bzw\.|beziehungsweise|respectivement|respectivamente|rispettivamente|respectievelijk"
+    r"|henholdsvis|respektive)(?!\w)",
+    re.IGNORECASE,
+)
+_IN_TURN: Final = compiled(
+    r"[>)\]]?(?:,|;|,?\s(?:and|und|et|y|e|en|og|och|&))\s(?:(?:and|und|et|at|to|see)\s)?[^\n\d.]{0,40}", re.IGNORECASE
+)
+"""Between the links that have their dates in the same order."""
+_MOST_IN_TURN: Final = 12
+_COLLECTIVE: Final = compiled(
+    r"\b(?:list|links|urls|iocs|indicators|sources|pages|sites|websites|references|domains|addresses|bookmarks|following"
+    r"|hosts|liste|quellen|seiten|webseiten|liens|adresses|sources|lista|enlaces|fuentes|páginas|siti|pagine|bronnen"
+    r"|lenker|länkar|kilder|källor)\b",
+    re.IGNORECASE,
+)
+_ENDS_HEADING: Final = compiled(r"[)\]]?[ \t]?:[ \t*_]{0,4}\r?\n")
+"""After the date in the heading of a list: "IOC list (fetched 2020-12-14):"."""
 _CLOSED_ITEM: Final = compiled(r"[\s)\]]{0,2};\s")
 """The end of an item of a list in a sentence."""
 _ENDS_PART: Final = compiled(r"[ \t]{0,2}[)\]]?[,;][ \t]{1,3}[<(\[\"]{0,2}")
@@ -367,9 +385,10 @@ def _assigned(text: str, spans: Sequence[Extent], links: Sequence[TextSpan]) -> 
         link = TextSpan(spans[number].start, spans[number].end)
         each = meant_date(text, link, in_order(text, date, order), basis)
         assigned[number].append(each)
-        shared.append(_SharedDate(each, basis, number, date.start, numbers))
+        shared.append(_SharedDate(each, basis, number, date.start, numbers, date.end))
         floor = date.end
-    _share(text, spans, assigned, shared)
+    in_turn = _given_in_turn(text, spans, assigned, shared)
+    _share(text, spans, assigned, [each for each in shared if each not in in_turn])
     seen = sorted(TextSpan(date.start, date.end) for date in [*dates, *others])
     return _Assigned(assigned, masked(shown, seen, _HIDDEN))
 
@@ -383,6 +402,79 @@ class _SharedDate(NamedTuple):
     start: int
     others: range
     """References that the text names together with it."""
+    end: int
+
+
+def _given_in_turn(
+    text: str,
+    spans: Sequence[Extent],
+    assigned: dict[int, list[FoundDate]],
+    shared: Sequence[_SharedDate],
+) -> list[_SharedDate]:
+    """Give each of several links its date, and return these dates.
+
+    In "A and B, accessed 5 November 2010 and 8 December 2010 respectively".
+    """
+    given: list[_SharedDate] = []
+    for word in _RESPECTIVELY.finditer(text) if shared else ():
+        run = [*_dates_up_to(text, shared, word)] or [*_dates_after(text, shared, word)]
+        last = run[-1].number if run else -1
+        first = last - len(run) + 1
+        if len(run) < 2 or any(each.number != last for each in run):  # noqa: PLR2004 -- two links
+            continue
+        links = [*_joined_links(text, spans, last)]
+        is_in_turn = len(links) == len(run) and spans[last].end <= run[0].start
+        if not is_in_turn or run[0].basis not in _SEEN:
+            # Not as many links as dates, or not of visits: it stays open which is whose.
+            date = run[0].date
+            date = date._replace(basis="unmarked") if date.basis in _SEEN else date
+            for number in links:
+                assigned[number] = assigned[number] or [date]
+            continue
+        for number, each in enumerate(run, start=first):
+            assigned[last].remove(each.date)
+            assigned[number].append(each.date._replace(basis=run[0].basis))
+        given += run
+    return given
+
+
+def _joined_links(text: str, spans: Sequence[Extent], last: int) -> Iterator[int]:
+    """Yield the numbers of the links of one list in a sentence up to *last*, the last first."""
+    yield last
+    while last and _IN_TURN.fullmatch(text, spans[last - 1].end, spans[last].start):
+        last -= 1
+        yield last
+
+
+def _dates_after(
+    text: str, shared: Sequence[_SharedDate], word: re.Match[str]
+) -> Iterator[_SharedDate]:
+    """Yield the dates of one list, which begins after *word*."""
+    end = word.end()
+    is_first = True
+    for each in (each for each in shared if each.start >= word.end()):
+        gap = text[end : each.start]
+        is_next = len(gap) <= len(" on the ") and not any(map(str.isdigit, gap))
+        if not (is_next if is_first else _AND_ALSO.fullmatch(gap)):
+            return
+        yield each
+        end, is_first = each.end, False
+
+
+def _dates_up_to(
+    text: str, shared: Sequence[_SharedDate], word: re.Match[str]
+) -> Iterator[_SharedDate]:
+    """Yield the dates of one list, which ends before *word*."""
+    before = [each for each in shared if each.end <= word.start()][-_MOST_IN_TURN:]
+    run: list[_SharedDate] = []
+    following = word.start()
+    for each in reversed(before):
+        gap = text[each.end : following]
+        if not (_AND_ALSO.fullmatch(gap) if run else gap.strip(" ,()") == ""):
+            break
+        run.append(each)
+        following = each.start
+    yield from reversed(run)
 
 
 def _share(
@@ -418,10 +510,23 @@ def _also_of(
     words = text[begin : date.start]
     sentence = words[max(words.rfind(". "), words.rfind("\n")) + 1 :]
     if not _FOR_ALL.search(sentence):
+        if _ENDS_HEADING.match(text, date.end) and _COLLECTIVE.search(sentence):
+            return range(number, _end_of_list(text, spans, number))
         return range(0)
     # As a heading, it is also of what follows.
     end = len(spans) if date.end <= spans[number].start else number
     return range(max(0, number - _MOST_DATES), end)
+
+
+def _end_of_list(text: str, spans: Sequence[Extent], number: int) -> int:
+    """Return the number after the last of the links on the lines from that of *number* on."""
+    while (
+        number + 1 < len(spans)
+        and "\n\n" not in text[spans[number].end : spans[number + 1].start]
+        and _NEXT_ITEM.fullmatch(text, spans[number].end, spans[number + 1].start)
+    ):
+        number += 1
+    return number + 1
 
 
 def _neighbours(text: str, spans: Sequence[Extent], number: int, at: int) -> Iterator[int]:
