@@ -23,7 +23,7 @@ from timegate.references.dates import (
     mark_before,
     names_access,
 )
-from timegate.references.messages import is_of_message, is_told
+from timegate.references.messages import is_of_message, is_told, says_now
 from timegate.text.written_dates import WrittenDate, find_dates
 
 _AROUND_DATE: Final = frozenset(" \t\r\n,;:@()[]{}|<>-\u2013\u2014*•·#\"'.\u3000")
@@ -213,7 +213,8 @@ def basis_of(
     if basis := basis_of_sentence(text, span.start, date):
         return basis
     if is_of_message(text, date):
-        return "event"
+        # "The page right now": the time of the message is used, with a doubt.
+        return "unmarked" if says_now(text, TextSpan(span.start, span.end)) else "event"
     if span.start < date.start < span.end:
         # Between a link and the archive link of the same page.
         span = span._replace(end=min(span.first, date.start), last=span.start)

@@ -395,6 +395,8 @@ def basis_of_style(text: str, span: TextSpan, date: WrittenDate) -> DateBasis | 
         return "accessed" if tag["tag"] == "[" else "published"
     if basis := _basis_of_program(text, span, date) or _basis_of_field(text, span, date):
         return basis
+    if _AFTER_WORK.fullmatch(text, span.end, date.start) and _ENDS_REF.match(text, date.end):
+        return "published"
     if date.end > span.start:
         return None
     gap = text[date.end : span.start]
@@ -414,6 +416,12 @@ def basis_of_style(text: str, span: TextSpan, date: WrittenDate) -> DateBasis | 
     return "published" if is_of_kind else None
 
 
+_AFTER_WORK: Final = compiled(
+    r"(?:[ ][^\[\]\n]{0,200})?\][\"\u201d']{0,3}(?:\s?\{\{[^{}\n]{0,80}\}\}|[ ]{4,90}){0,2}[.,]?\s"
+    r"'{0,3}\[{0,2}[A-Z][^\n\d{}<>:]{2,60}\]{0,2}'{0,3},\s\(?"
+)
+_ENDS_REF: Final = compiled(r"\)?\.?\s?(?:\{\{[^{}\n]{0,80}\}\}\s?)?</ref>")
+"""Around a date after a link of a wiki: the newspaper, its date, and the end of the footnote."""
 _DATE_FIELD: Final = compiled(r"(?:^|\n)(?P<blanks>[ \t]{0,24})date:[ \t]{1,4}[\"']?$")
 _URL_VALUE: Final = compiled(
     r"(?:^|\n)(?P<outer>[ \t]{1,16})url:[ \t]{0,4}\r?\n"
