@@ -7,7 +7,14 @@ doubt: after a slash or in a query, before what only a link has.
 from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
-from timegate.references.link_ends import ADDRESS, DATE_IN_LINE, FILE, NEXT_LINE, SUFFIX, is_rest
+from timegate.references.link_ends import (
+    ADDRESS,
+    DATE_IN_LINE,
+    FILE,
+    NEXT_LINE,
+    SUFFIX,
+    is_rest,
+)
 
 _REST: Final = compiled(r"[\w%~+./?=&#:,;@!-]{1,400}")
 _BREAKS: Final = "/-_?=&"

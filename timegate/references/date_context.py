@@ -6,7 +6,7 @@ language of a month, and signs that the writer was not sure.
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
@@ -123,7 +123,7 @@ def order_of_days(text: str, dates: Sequence[WrittenDate]) -> DayOrder:
     for date in dates:
         numbers = _DAY_AND_MONTH.fullmatch(date.text)
         first, second = (int(numbers["first"]), int(numbers["second"])) if numbers else (0, 0)
-        if numbers is None or max(first, second) <= 12 or date.moment is None:  # noqa: PLR2004 -- months
+        if numbers is None or max(first, second) <= 12 or date.moment is None:
             continue
         words = text[max(0, date.start - _FIRST_IN_LANGUAGE) : date.start].lower()
         if _DAY_FIRST.search(words):
@@ -146,14 +146,14 @@ def _notation(text: str, date: WrittenDate, numbers: re.Match[str]) -> str:
 
 def _padding(numbers: re.Match[str]) -> Iterator[bool]:
     for number in (numbers["first"], numbers["second"]):
-        if int(number) < 10:  # noqa: PLR2004 -- of one digit
+        if int(number) < 10:
             yield len(number) > 1
 
 
 def in_order(text: str, date: WrittenDate, order: DayOrder) -> WrittenDate:
     """Return *date* in the *order* in which all other dates of a text are written."""
     numbers = _DAY_AND_MONTH.fullmatch(date.text)
-    if date.moment is not None or numbers is None or len(date.readings) != 2:  # noqa: PLR2004 -- two orders
+    if date.moment is not None or numbers is None or len(date.readings) != 2:
         return date
     key = _notation(text, date, numbers)
     found = order.orders.get(key, frozenset())
@@ -230,14 +230,18 @@ _WHEN_SEEN: Final = compiled(
 """Before a date and the page after it: "When I last looked, in November 2010, the page"."""
 
 
+def _any_of(words: Iterable[str]) -> str:
+    """Return an expression for *words*, the longest first."""
+    longest = sorted(words, key=len, reverse=True)
+    return "|".join(re.escape(word).replace(r"\ ", r"\s") for word in longest)
+
+
+_COPY: Final[Mapping[str, Sequence[str]]] = DATE_WORDS["copy"]
 _ARCHIVED_FORM: Final = compiled(
-    r"\b(?:zarchiwizowan[eoya]|архивировано|архивирован[ао]?|архів\sоригіналу|архівовано|archivováno|archivované|archivat"
-    r"|archiválva|diarsipkan|bản\sgốc\slưu\strữ|lưu\strữ|αρχειοθετήθηκε|arhivirano|архивирано|arhiivitud|suarchyvuota"
-    r"|arhivēts|arhivat[ăe]?|gearchiveerd|arkistoitu|مؤرشفة?|بایگانی[\s\u200c]?شده|אורכב|הועבר\sלארכיון)"
-    r"(?![^\W\d_])[^\d.;,\n:]{0,45}:?[\s(\[-]{0,3}$",
+    rf"\b(?:{_any_of(_COPY['forms'])})(?![^\W\d_])[^\d.;,\n:]{{0,45}}:?[\s(\[-]{{0,3}}$",
     re.IGNORECASE,
 )
-"""A form of "archived" that is no noun, up to the date after it, with the origin between them."""
+"""A form of "archived" that is no noun, with the origin, up to the date after it."""
 _THEN_ARCHIVED: Final = compiled(
     r"(?:\starihinde\s[^\d.;\n]{0,30}arşivlen|에\s[^\d.;\n]{0,20}보존)", re.IGNORECASE
 )
@@ -253,11 +257,10 @@ _IN_ARCHIVE: Final = compiled(
 )
 """Around a date: "version du 4 janvier 2013 sur Internet Archive"."""
 _OF_COPY: Final = compiled(
-    r"(?:archiv|arkiv|arquiv|arxiv|arhii?v|arşiv|diarsip|архив|архів|存档|存檔|アーカイブ|보존|lưu\strữ|مؤرشف|بایگانی|אורכב|αρχειο)"
-    r"[^.;\n]{0,60}?(?:origin|oryginał|оригин|оригін|первоисточ|izvorni|原始|オリジナル|원본|gốc|الأصل|מקור|eredeti|asli|kayna|πρωτότυπο"
-    r"|اصلی|джерел|původní)"
-    r"|(?:オリジナル|原始|원본|gốc|eredeti|kayna)[^.;\n]{0,40}?(?:archiv|アーカイブ|存档|存檔|보존|lưu\strữ|arşiv)"
-    r"|wayback\smachine|\binternet\sarchive\b|\bmemento\svom\b|\b(?:arkistoitu|gearchiveerd|архивировано|zarchiwizowan[eo])\b",
+    rf"(?:{_any_of(_COPY['archives'])})[^.;\n]{{0,60}}?(?:{_any_of(_COPY['origins'])})"
+    rf"|(?:{_any_of(_COPY['before'])})[^.;\n]{{0,40}}?(?:{_any_of(_COPY['archives'])})"
+    r"|wayback\smachine|\binternet\sarchive\b|\bmemento\svom\b"
+    rf"|\b(?:{_any_of(_COPY['forms'])})\b",
     re.IGNORECASE,
 )
 """The words of Wikipedia for the copy of a page: "archived from the original"."""
@@ -395,10 +398,9 @@ def basis_of_style(text: str, span: TextSpan, date: WrittenDate) -> DateBasis | 
         return "accessed" if tag["tag"] == "[" else "published"
     if basis := _basis_of_program(text, span, date) or _basis_of_field(text, span, date):
         return basis
-    if _AFTER_WORK.fullmatch(text, span.end, date.start) and _ENDS_REF.match(text, date.end):
-        return "published"
     if date.end > span.start:
-        return None
+        is_work = _AFTER_WORK.fullmatch(text, span.end, date.start)
+        return "published" if is_work and _ENDS_REF.match(text, date.end) else None
     gap = text[date.end : span.start]
     line = text.rfind("\n", max(0, date.start - _LONGEST_LINE), date.start) + 1
     is_turkish = _TURKISH.fullmatch(gap) and _TURKISH_VERB.match(text, span.end)
@@ -417,11 +419,12 @@ def basis_of_style(text: str, span: TextSpan, date: WrittenDate) -> DateBasis | 
 
 
 _AFTER_WORK: Final = compiled(
-    r"(?:[ ][^\[\]\n]{0,200})?\][\"\u201d']{0,3}(?:\s?\{\{[^{}\n]{0,80}\}\}|[ ]{4,90}){0,2}[.,]?\s"
+    r"(?:[ ][^\[\]\n]{0,200})?\][\"\u201d']{0,3}"
+    r"(?:\s?\{\{[^{}\n]{0,80}\}\}|[ ]{4,90}){0,2}[.,]?\s"
     r"'{0,3}\[{0,2}[A-Z][^\n\d{}<>:]{2,60}\]{0,2}'{0,3},\s\(?"
 )
 _ENDS_REF: Final = compiled(r"\)?\.?\s?(?:\{\{[^{}\n]{0,80}\}\}\s?)?</ref>")
-"""Around a date after a link of a wiki: the newspaper, its date, and the end of the footnote."""
+"""Around a date after a link of a wiki: the newspaper, and the end of the footnote."""
 _DATE_FIELD: Final = compiled(r"(?:^|\n)(?P<blanks>[ \t]{0,24})date:[ \t]{1,4}[\"']?$")
 _URL_VALUE: Final = compiled(
     r"(?:^|\n)(?P<outer>[ \t]{1,16})url:[ \t]{0,4}\r?\n"

@@ -154,7 +154,12 @@ def _of_group(group: Sequence[FoundDate], rest: Sequence[FoundDate]) -> ChosenDa
     used = _finest(group)
     others = (*(date for date in group if date is not used), *rest)
     is_event = used is not None and used.basis == "event"
-    if used is None or is_event or used.impossible or (used.basis == "unmarked" and _is_bare_year(used)):
+    if (
+        used is None
+        or is_event
+        or used.impossible
+        or (used.basis == "unmarked" and _is_bare_year(used))
+    ):
         return ChosenDate(None, None, (*group, *rest), doubt=True)
     if used.moment is None and len(used.readings) == 1:
         return ChosenDate(used.readings[0], used, others, doubt=True)
@@ -200,7 +205,7 @@ def is_seen_otherwise(stamp: Moment, dates: Iterable[FoundDate]) -> bool:
 
 
 def is_seen_next_day(stamp: Moment, dates: Iterable[FoundDate]) -> bool:
-    """Whether the only day of access is the one before or after the *stamp* in the id of a copy.
+    """Whether the only day of access is the one before or after *stamp*, in the id of a copy.
 
     The days are of different time zones, or the archive made the copy in the night.
     """
@@ -209,7 +214,11 @@ def is_seen_next_day(stamp: Moment, dates: Iterable[FoundDate]) -> bool:
         return False
     day = listed[0].moment
     is_day = len(day.digits) == len("20101105")
-    return is_day and not stamp.digits.startswith(day.digits) and not is_other_day(stamp, listed[0])
+    return (
+        is_day
+        and not stamp.digits.startswith(day.digits)
+        and not is_other_day(stamp, listed[0])
+    )
 
 
 def _is_before(used: FoundDate, other: FoundDate) -> bool:

@@ -47,7 +47,8 @@ _NO_PART: Final = (
 )
 """Words that are no part of the name of a folder, if they stand first after a link."""
 _SPACED_PATH: Final = compiled(
-    rf"[ ](?=[\w%]){_NO_PART}(?:[\w%~+()&/-]{{1,40}}[ ](?=[\w%]){_NO_PART}){{0,4}}(?![0-9]{{1,4}}/[0-9])(?:"
+    rf"[ ](?=[\w%]){_NO_PART}(?:[\w%~+()&/-]{{1,40}}[ ](?=[\w%]){_NO_PART}){{0,4}}"
+    r"(?![0-9]{1,4}/[0-9])(?:"
     rf"[\w%~+()-]{{1,60}}/(?:[\w%~+.()-]{{1,80}}/){{0,8}}(?:[\w%~+-]{{1,80}}\.){{1,3}}{SUFFIX}(?!\w)"
     r"|[\w%~+()-]{1,60}/[\w%~+.()-]{1,80}/|[\w%+-]{1,60}&[\w-]{1,40}=|"
     rf"(?:[\w%~+-]{{1,80}}\.){{1,3}}{SUFFIX}(?!\w))",
@@ -170,9 +171,8 @@ def _is_cut(text: str, start: int, end: int) -> bool:
 def _goes_on(text: str, end: int, raw: int) -> bool:
     """Whether the next word or line looks like the rest of the link."""
     last = text[raw - 1]
-    if raw == end and (word := _NEXT_WORD.match(text, raw)) and FILE.match(text, word.end()):
-        return True
-    if raw == end and _is_lone_word(text, raw):
+    word = _NEXT_WORD.match(text, raw) if raw == end else None
+    if (word and FILE.match(text, word.end())) or (raw == end and _is_lone_word(text, raw)):
         return True
     if raw > end + 1 or last not in "/-_?=&.":
         return False
@@ -182,9 +182,8 @@ def _goes_on(text: str, end: int, raw: int) -> bool:
     line = NEXT_LINE.match(text, raw)
     if line is None or ADDRESS.match(text, line.end()):
         return False
-    if (day := DATE_IN_LINE.match(text, line.end())) and day["more"]:
-        return False
-    return is_rest(text, line.end(), last)
+    day = DATE_IN_LINE.match(text, line.end())
+    return (day is None or not day["more"]) and is_rest(text, line.end(), last)
 
 
 _LONE_WORD: Final = compiled(

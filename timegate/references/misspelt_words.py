@@ -1,36 +1,27 @@
 """Misspelt words of access: acessed, retreived, abgeruffen.
 
-A long word that differs from a word of access in one letter, or in the order of two, stands for
-it. It is written as another word of the same meaning that is not longer, so that positions stay.
+A long word that differs from a word of access in one letter, or in the order of two, stands
+for it. It is written as another word of the same meaning that is not longer, so that positions
+stay.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from archives.regex_compat import compiled
+from timegate.text.written_dates import DATE_WORDS
 
+_WORDS: Final = DATE_WORDS["misspelt"]
 _MEANT: Final = {
-    **dict.fromkeys(("accessed", "retrieved", "downloaded", "consulted", "visited"), "viewed"),
-    **dict.fromkeys(("abgerufen", "aufgerufen", "heruntergeladen", "zugegriffen"), "besucht"),
-    **dict.fromkeys(("consulté", "consultée"), "visité"),
-    **dict.fromkeys(("consultado", "recuperado"), "visitado"),
-    "consultato": "visitato",
-    "geraadpleegd": "bezocht",
-    "zugriff": "abruf",
+    word: plain
+    for plain, words in _WORDS.items()
+    if isinstance(words, str)
+    for word in words.split()
 }
 """Words that are often misspelt, and shorter ones that say the same."""
-_COMMON: Final = {"veiwed": "viewed", "acess": "visit", "visitied": "viewed"}
-_OTHER_WORDS: Final = frozenset(
-    [
-        *("accesses", "retrieve", "retrieves", "retriever", "retrieval", "downloader", "downloads"),
-        *("consulter", "consultee", "consulte", "consultes", "consulta", "consult", "consults"),
-        *("visite", "visiter", "visites", "visitez", "visitee", "visites", "visitée", "visits"),
-        *("angerufen", "abberufen", "ausgerufen", "abgerufene", "abgerufener", "aufgerufene"),
-        *("consultando", "consultador", "consultada", "consulato", "consultati", "consultata"),
-        *("recuperada", "recuperando", "recuperador", "consultés", "consultées", "zugriffe"),
-        *("zugriffs", "visitado", "visitato", "visitada", "consultados", "recuperados"),
-    ]
-)
+_COMMON: Final[Mapping[str, str]] = _WORDS["common"]
+_OTHER_WORDS: Final = frozenset(_WORDS["other"]["words"].split())
 """Words near to them with a meaning, or a spelling, of their own."""
 _LONG: Final = compiled(r"(?<![\w/.@-])[acdghrvzACDGHRVZ][^\W\d_]{4,15}(?![\w/@-])")
 

@@ -510,8 +510,8 @@ def _of_same_page(one: LinkPlace, other: LinkPlace, gap: str) -> LinkPlace | Non
     if one.own != other.own or "\n" in gap:
         return None
     # The address as the words of a link to it, or once more in one citation.
-    is_same = len(gap) <= _ADJACENT or _ONCE_MORE.fullmatch(gap)
-    is_same = is_same or (_is_doi(one) and next(find_dates(gap), None) is None)
+    is_beside = len(gap) <= _ADJACENT or _ONCE_MORE.fullmatch(gap) is not None
+    is_same = is_beside or (_is_doi(one) and next(find_dates(gap), None) is None)
     return _as_one(one, other, one, other) if is_same else None
 
 

@@ -100,7 +100,8 @@ _RESPECTIVELY: Final = compiled(
     re.IGNORECASE,
 )
 _IN_TURN: Final = compiled(
-    r"[>)\]]?(?:,|;|,?\s(?:and|und|et|y|e|en|og|och|&))\s(?:(?:and|und|et|at|to|see)\s)?[^\n\d.]{0,40}", re.IGNORECASE
+    r"[>)\]]?(?:,|;|,?\s(?:and|und|et|y|e|en|og|och|&))\s(?:(?:and|und|et|at|to|see)\s)?[^\n\d.]{0,40}",
+    re.IGNORECASE,
 )
 """Between the links that have their dates in the same order."""
 _MOST_IN_TURN: Final = 12
@@ -156,20 +157,30 @@ def dated(
             dates = [*_unread(text, spans, number, dates), *dates]
         if only_marked:
             dates = [date for date in dates if date.basis in ("archived", "accessed")]
-        ceiling = spans[number + 1].start if number + 1 < len(spans) else len(text)
-        floor = spans[number - 1].end if number else 0
-        if names_copy(text, TextSpan(place.start, place.end), floor, ceiling):
-            # What is said of the copy counts, also if it was made after a visit.
-            place = place._replace(names_copy=place.names_copy or _has_archived(dates))
-        found = _found(place, dates)
+        found = _found(_of_copy(text, spans, number, place, dates), dates)
         if found.kind == "reference":
             found = _quoting(text, spans, number, found)
             found = found if only_marked else _explained(assigned.rest, spans, number, found)
         yield found
 
 
-def _has_archived(dates: Sequence[FoundDate]) -> bool:
-    return any(date.basis == "archived" and date.moment for date in dates)
+def _of_copy(
+    text: str,
+    spans: Sequence[Extent],
+    number: int,
+    place: LinkPlace,
+    dates: Sequence[FoundDate],
+) -> LinkPlace:
+    """Return *place* as that of a copy, if its citation has the date of one.
+
+    What is said of the copy counts, also if it was made after a visit.
+    """
+    if not any(date.basis == "archived" and date.moment for date in dates):
+        return place
+    ceiling = spans[number + 1].start if number + 1 < len(spans) else len(text)
+    floor = spans[number - 1].end if number else 0
+    is_copy = names_copy(text, TextSpan(place.start, place.end), floor, ceiling)
+    return place._replace(names_copy=place.names_copy or is_copy)
 
 
 def _doubt_same_page(
@@ -420,7 +431,7 @@ def _given_in_turn(
         run = [*_dates_up_to(text, shared, word)] or [*_dates_after(text, shared, word)]
         last = run[-1].number if run else -1
         first = last - len(run) + 1
-        if len(run) < 2 or any(each.number != last for each in run):  # noqa: PLR2004 -- two links
+        if len(run) < 2 or any(each.number != last for each in run):
             continue
         links = [*_joined_links(text, spans, last)]
         is_in_turn = len(links) == len(run) and spans[last].end <= run[0].start

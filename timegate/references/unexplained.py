@@ -37,7 +37,8 @@ _ADDRESS: Final = compiled(
 _ALSO_WORDS: Final = frozenset(("may", "mar", "set", "out", "ago", "gen", "mag", "des", "mars"))
 
 _ROMAN: Final = compiled(
-    r"(?<![\w./-])[0-9]{1,2}([./ -])(?=[ivx])x{0,1}(?:i{1,3}|iv|vi{0,3}|ix|x)\1(?:[0-9]{4}|[0-9]{2})(?![\w/-])",
+    r"(?<![\w./-])[0-9]{1,2}([./ -])(?:x?i{1,3}|iv|vi{0,3}|ix|x)\1"
+    r"(?:[0-9]{4}|[0-9]{2})(?![\w/-])",
     re.IGNORECASE,
 )
 """A day, a month in Roman numerals, and a year."""

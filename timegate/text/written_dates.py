@@ -346,11 +346,44 @@ def _stamps(text: str) -> Iterator[WrittenDate]:
             yield WrittenDate(stamp.start(), stamp.end(), stamp[0], moment)
 
 
+_SEEN_DIGITS: Final = compiled(
+    r"\b(?:seen|accessed|access|visited|viewed|retrieved|consulted|checked|downloaded|cited|vue?|lu|visto|visitado|consultado"
+    r"|consultato|consulté|gesehen|abgerufen|abruf|zugriff|besucht|gelesen|sett|hämtad|besøgt|hentet|bekeken|bezocht|geraadpleegd)"
+    r"[\s:=]{1,3}(?:(?:on|am|le|el|il|op|den|em)\s)?(?P<digits>[0-9]{8}|[0-9]{6})(?![\w./:-])",
+    re.IGNORECASE,
+)
+"""Six or eight digits after a word of access: seen 040506."""
+
+
+def _digits_seen(text: str) -> Iterator[WrittenDate]:
+    """Yield digits after a word of access, with what they may mean; none of it is certain."""
+    for seen in _SEEN_DIGITS.finditer(text):
+        digits = seen["digits"]
+        first, second, last = digits[:2], digits[2:4], digits[4:]
+        if len(digits) == len("05112010"):
+            orders = [f"{last}{second}{first}", f"{last}{first}{second}"]
+            if _moment(digits) is not None and digits[:2] in ("19", "20"):
+                continue
+        else:
+            short = (
+                f"{first}{second}{last}",
+                f"{last}{second}{first}",
+                f"{last}{first}{second}",
+            )
+            orders = [f"{20 if int(each[:2]) < 70 else 19}{each}" for each in short]
+            orders += [digits] if digits[:2] in ("19", "20") else []
+        readings = dict.fromkeys(filter(None, map(_moment, orders)))
+        if readings:
+            start = seen.start("digits")
+            yield WrittenDate(start, seen.end(), digits, None, tuple(readings))
+
+
 def other_dates(text: str) -> Iterator[WrittenDate]:
     """Yield what is a date only if its surroundings say so: 20101105, and 5.11.10."""
     text = _folded(text)
     yield from _epochs(text)
     yield from _stamps(text)
+    yield from _digits_seen(text)
     for named, day, month in (
         *((named, named[1], named[2]) for named in _NAMED_SHORT.finditer(text)),
         *((named, named[2], named[1]) for named in _SHORT_NAMED.finditer(text)),
