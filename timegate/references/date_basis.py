@@ -252,8 +252,9 @@ def _is_seen(text: str, span: Extent, date: WrittenDate) -> bool:
     if date.start < span.end:
         return False
     if _SHORT_WORD.fullmatch(text, span.end, date.start):
-        # "acc. 1998.33.7" is the number of an object.
-        return any(map(str.isalpha, date.text)) and _is_day(date)
+        # "acc. 1998.33.7" is the number of an object, and publishers print books.
+        is_day = any(map(str.isalpha, date.text)) and _is_day(date)
+        return is_day and not text.startswith(" by ", date.end)
     if not _STATE.fullmatch(text, span.end, date.start):
         return False
     line = text.rfind("\n", max(0, span.start - FAR), span.start) + 1

@@ -480,7 +480,9 @@ def mark_before(
     if len(text) - end > _LONGEST_GAP or not _connects(text[end:], weak=is_weak):
         return None
     is_of_other = (year or is_weak) and _goes_on(after)
-    if (is_weak and (year or far)) or is_of_other or _is_by_others(phrase, after):
+    is_elsewhere = far and phrase in _NEAR_LINKS
+    is_unsaid = is_elsewhere or (is_weak and (year or far))
+    if is_unsaid or is_of_other or _is_by_others(phrase, after):
         return None
     basis = _BASIS_OF[phrase]
     if basis in ("published", "event") or _EASTERN.search(phrase):
@@ -495,6 +497,8 @@ _VOWELS: Final = compiled(r"[\u064b-\u0652\u0640]++")
 """Signs in Arabic words that most writers leave out."""
 _OF_PAGES: Final = frozenset(DATE_WORDS["clause"]["of_pages"])
 """Words of access that are said of pages, and not of places or people."""
+_NEAR_LINKS: Final = frozenset(DATE_WORDS["clause"]["near"])
+"""What one does with a page, and with much else."""
 _CLAUSE: Final = compiled(
     r"\b(?:when|which|that|as|since|after|before)\s(?:i|we)\s(?:last\s|first\s|then\s)?$",
     re.IGNORECASE,

@@ -60,7 +60,8 @@ _REST_OF_VALUE: Final = compiled(r"[ ][^\"'<>\n]{1,200}[\"']")
 _LAST_NUMBER: Final = compiled(r"(?<=[a-z/])\.?([0-9]{1,2})$", re.IGNORECASE)
 _NOTE_REACH: Final = 300
 _NOTE_AFTER_WORD: Final = compiled(
-    r"(?<![\w/.:@%=-])[^\W\d_]{3,30}[.,;:!?\"\u201d\u2019)]{0,2}([0-9]{1,2})(?=[\s.,;:)]|$)"
+    r"(?<![\w/.:@%=-])(?P<word>[^\W\d_]{3,30})[.,;:!?\"\u201d\u2019)]{0,2}"
+    r"(?P<number>[0-9]{1,2})(?=[\s.,;:)]|$)"
 )
 """A word with the number of a footnote stuck to it."""
 
@@ -73,11 +74,14 @@ def may_end_in_note(text: str, start: int, end: int) -> bool:
     last = _LAST_NUMBER.search(text, max(start, end - 4), end)
     if last is None:
         return False
-    number = int(last[1])
-    before = text[max(0, start - _NOTE_REACH) : start]
-    after = text[end : end + _NOTE_REACH]
-    return any(int(each[1]) == number - 1 for each in _NOTE_AFTER_WORD.finditer(before)) or any(
-        int(each[1]) == number + 1 for each in _NOTE_AFTER_WORD.finditer(after)
+    number, path = int(last[1]), text[start : last.start()].lower()
+    before = _NOTE_AFTER_WORD.finditer(text[max(0, start - _NOTE_REACH) : start])
+    after = _NOTE_AFTER_WORD.finditer(text[end : end + _NOTE_REACH])
+    near = [*((each, number - 1) for each in before), *((each, number + 1) for each in after)]
+    # "Part1: /part1, Part2: /part2" are numbers of their own.
+    return any(
+        int(note["number"]) == wanted and not path.endswith(note["word"].lower())
+        for note, wanted in near
     )
 
 

@@ -116,6 +116,7 @@ _ENDS_HEADING: Final = compiled(r"[)\]]?[ \t]?:[ \t*_]{0,4}\r?\n")
 _CLOSED_ITEM: Final = compiled(r"[\s)\]]{0,2};\s")
 """The end of an item of a list in a sentence."""
 _ENDS_PART: Final = compiled(r"[ \t]{0,2}[)\]]?[,;][ \t]{1,3}[<(\[\"]{0,2}")
+_ENDS_SENTENCE: Final = compiled(r"[.][ \t]{1,3}[<(\[\"]{0,2}")
 _LONGEST_ACCESS: Final = 30
 """Characters of a word of access after a link."""
 _HIDDEN: Final = "\ufffc"
@@ -505,6 +506,13 @@ def _share(
         for other in _neighbours(text, spans, each.number, each.start):
             if not assigned[other]:
                 assigned[other].append(each.date._replace(basis="unmarked"))
+        following = each.number + 1
+        is_last = following == len(spans) or spans[each.number].end > each.start
+        if is_last or assigned[following]:
+            continue
+        if _ENDS_SENTENCE.fullmatch(text, each.end, spans[following].start):
+            # "A, accessed 5 November 2010. B"
+            assigned[following].append(each.date._replace(basis="unmarked"))
     _doubt_after_two(text, spans, assigned)
 
 
@@ -686,9 +694,11 @@ def _divided_from(before: str, after: str, rest: str) -> int:
         return breaks
     is_end_of_item = _CLOSED_ITEM.match(after) and not _CLOSED_ITEM.search(before)
     # "A, accessed 5 November 2010, B, accessed 6 November 2011".
-    # "A, accessed 5 November 2010, B".
-    is_in_turn = _begins_with_access(before) and (
-        _begins_with_access(rest) or _ENDS_PART.fullmatch(after) is not None
+    # "A, accessed 5 November 2010, B", and "A, archived on 5 November 2010. B".
+    is_next = _begins_with_access(rest.lstrip(" .")) and _begins_with_access(before.lstrip("."))
+    is_in_turn = is_next or (
+        _begins_with_access(before)
+        and (_ENDS_PART.fullmatch(after) or _ENDS_SENTENCE.fullmatch(after)) is not None
     )
     return -1 if is_end_of_item or is_in_turn else 0
 
