@@ -400,7 +400,8 @@ def _assigned(text: str, spans: Sequence[Extent], links: Sequence[TextSpan]) -> 
         shared.append(_SharedDate(each, basis, number, date.start, numbers, date.end))
         floor = date.end
     in_turn = _given_in_turn(text, spans, assigned, shared)
-    _share(text, spans, assigned, [each for each in shared if each not in in_turn])
+    given = {each.start for each in in_turn}
+    _share(text, spans, assigned, [each for each in shared if each.start not in given])
     seen = sorted(TextSpan(date.start, date.end) for date in [*dates, *others])
     return _Assigned(assigned, masked(shown, seen, _HIDDEN))
 
@@ -453,9 +454,10 @@ def _given_in_turn(
 def _joined_links(text: str, spans: Sequence[Extent], last: int) -> Iterator[int]:
     """Yield the numbers of the links of one list in a sentence up to *last*, the last first."""
     yield last
-    while last and _IN_TURN.fullmatch(text, spans[last - 1].end, spans[last].start):
-        last -= 1
-        yield last
+    for number in range(last, max(0, last - _MOST_IN_TURN), -1):
+        if not _IN_TURN.fullmatch(text, spans[number - 1].end, spans[number].start):
+            return
+        yield number - 1
 
 
 def _dates_after(
@@ -464,7 +466,8 @@ def _dates_after(
     """Yield the dates of one list, which begins after *word*."""
     end = word.end()
     is_first = True
-    for each in (each for each in shared if each.start >= word.end()):
+    first = bisect_left(shared, end, key=lambda each: each.start)
+    for each in shared[first : first + _MOST_IN_TURN]:
         gap = text[end : each.start]
         is_next = len(gap) <= len(" on the ") and not any(map(str.isdigit, gap))
         if not (is_next if is_first else _AND_ALSO.fullmatch(gap)):
@@ -477,7 +480,8 @@ def _dates_up_to(
     text: str, shared: Sequence[_SharedDate], word: re.Match[str]
 ) -> Iterator[_SharedDate]:
     """Yield the dates of one list, which ends before *word*."""
-    before = [each for each in shared if each.end <= word.start()][-_MOST_IN_TURN:]
+    last = bisect_left(shared, word.start(), key=lambda each: each.start)
+    before = shared[max(0, last - _MOST_IN_TURN) : last]
     run: list[_SharedDate] = []
     following = word.start()
     for each in reversed(before):
