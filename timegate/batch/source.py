@@ -263,7 +263,12 @@ def _choices_of(text: str) -> str:
 
 
 def _is_time(text: str) -> bool:
-    """Whether *text* is a time; a year of two digits, or a time zone, would be a guess."""
+    """Whether *text* is a time; a year of two digits, or a time zone, would be a guess.
+
+    Six digits may be a month, or a day with a year of two digits: 040506.
+    """
+    if text.isdecimal() and len(text) == len("040506"):
+        return False
     try:
         at = read_time(text)
     except ValueError:

@@ -7,7 +7,14 @@ doubt: after a slash or in a query, before what only a link has.
 from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
-from timegate.references.link_ends import ADDRESS, FILE, NEXT_LINE, SUFFIX, is_rest
+from timegate.references.link_ends import (
+    ADDRESS,
+    DATE_IN_LINE,
+    FILE,
+    NEXT_LINE,
+    SUFFIX,
+    is_rest,
+)
 
 _REST: Final = compiled(r"[\w%~+./?=&#:,;@!-]{1,400}")
 _BREAKS: Final = "/-_?=&"
@@ -67,7 +74,7 @@ def _in_lines(text: str, start: int, raw: int) -> BrokenLink | None:
 def _rest(text: str, joined: str, at: int) -> tuple[int, int] | None:
     """Return where the next piece of a link is; None if there is none."""
     line = NEXT_LINE.match(text, at)
-    if line is None or ADDRESS.match(text, line.end()):
+    if line is None or ADDRESS.match(text, line.end()) or DATE_IN_LINE.match(text, line.end()):
         return None
     last = joined[-1]
     if last not in _BREAKS:

@@ -9,6 +9,7 @@ from timegate.references import TextSpan
 from timegate.references.date_context import (
     basis_of_sentence,
     basis_of_style,
+    by_weekday,
     in_language,
     is_number,
     is_questioned,
@@ -22,7 +23,7 @@ from timegate.references.dates import (
     mark_before,
     names_access,
 )
-from timegate.references.messages import is_of_message, is_told
+from timegate.references.messages import is_of_message, is_told, says_now
 from timegate.text.written_dates import WrittenDate, find_dates
 
 _AROUND_DATE: Final = frozenset(" \t\r\n,;:@()[]{}|<>-\u2013\u2014*•·#\"'.\u3000")
@@ -30,7 +31,7 @@ REACH: Final = 90
 """Characters around a date in which words say what it is the date of."""
 CONNECTED: Final = compiled(
     r"[\s,.:;()\[\]<>„“\"'\u2013-]{0,6}(?:(?:from|at|on|von|unter|auf|de|sur|à|en|desde|da|do|em|van|via|"
-    r"op|fra|på|från|z|na|dari|din|iz|url|available(?:\sat|\sfrom)?|the\sworld\swide\sweb|http|link|web|"
+    r"op|fra|frå|på|från|z|na|dari|din|iz|url|available(?:\sat|\sfrom)?|the\sworld\swide\sweb|http|link|web|"
     r"website|source)[\s:,]{1,3}){0,3}[\s<(\[\"'“„]{0,4}",
     re.IGNORECASE,
 )
@@ -38,7 +39,8 @@ _PARENTHESES: Final = frozenset("(\uff08")
 _MARK_BEFORE_LINK: Final = compiled(
     r"(?:(?P<archived>archived|preserved|saved)|retrieved|accessed|viewed|visited|consulted"
     r"|downloaded|cited"
-    r"|\b(?:i|we)\s(?:last\s|first\s|also\s|just\s)?(?:looked\sat|saw|checked|read|found|went\sto)"
+    r"|\b(?:i|we)\s(?:have\s|had\s)?(?:last\s|first\s|also\s|just\s)?(?:looked\sat|saw|checked|read|found|went\sto|printed(?:\sout)?"
+    r"|opened|copied|captured|screenshotted|fetched|inspected|reviewed)"
     r"(?:\s(?:the|this|that|it|its|their)(?:\s(?:web\s?)?(?:page|site|list|notice|version|text))?)?)(?:\sit|\sby\s\w{1,20})?"
     r"(?:\sonline)?(?:\s(?:from|at|via|by|in|with)(?-i:\s[A-Z][\w.]{1,20}){0,3})?"
     r"(?:\sthe\soriginal)?[\s:<(\[]{0,4}$",
@@ -112,7 +114,7 @@ _VERB: Final = compiled(
     r"\s(?:is|was|are|were|has|had|have|will|can|ist|war|wurde|wird|hat|est|était|fut|a|es|era|fue"
     r"|è|foi|é|werd|blev|är|var|er)\s"
     r"|,\s(?!(?:from|at|on|available|via|in|by|and|url|unter|von|auf|aus|sur|à|de|en|desde|da|em|van"
-    r"|op|fra|på|från|z|na|web|http|source|see|or|und|et|y|e)\b|https?:|www"
+    r"|op|fra|frå|på|från|z|na|web|http|source|see|or|und|et|y|e)\b|https?:|www"
     # One word before the link is a preposition, in any language.
     r"|[a-zß-ÿ]{2,20}:?\s{1,2}[<(\[]?(?:https?:|www))[a-zß-ÿ]{2,20}\s"
 )
@@ -125,7 +127,7 @@ _WEEKDAY: Final = compiled(
 _ITEM: Final = compiled(r"^[ \t]{0,8}(?:[(\[][a-z]{1,3}|[a-z])[)\]][ \t]")
 """The letter of an item of a list."""
 _SHORT_WORD: Final = compiled(
-    r"[\s>]{0,2}[,;(\[\s]{1,3}(?:last\s|ult\.\s)?(?:acc|accd|retr|vis|abger|zugr|cons|geraadpl|consult|hent)"
+    r"[\s>]{0,2}[,;(\[\s]{1,3}(?:last\s|ult\.\s)?(?:printed(?:\sout)?|acc|accd|retr|vis|abger|zugr|cons|geraadpl|consult|hent)"
     r"\.?:?\s{0,2}(?:on\s|am\s|le\s|el\s|op\s|d\.\s)?",
     re.IGNORECASE,
 )
@@ -162,7 +164,8 @@ class Floor(NamedTuple):
 
 def meant_date(text: str, link: TextSpan, date: WrittenDate, basis: DateBasis) -> FoundDate:
     """Return *date* as the text around it means it."""
-    found = found_date(in_language(text, link, date, basis), basis)
+    date = by_weekday(text, in_language(text, link, date, basis))
+    found = found_date(date, basis)
     if says_dead(text, link, date):
         found = found._replace(basis="dead")
     is_unsure = found.basis == "accessed" and (
@@ -210,7 +213,8 @@ def basis_of(
     if basis := basis_of_sentence(text, span.start, date):
         return basis
     if is_of_message(text, date):
-        return "event"
+        # "The page right now": the time of the message is used, with a doubt.
+        return "unmarked" if says_now(text, TextSpan(span.start, span.end)) else "event"
     if span.start < date.start < span.end:
         # Between a link and the archive link of the same page.
         span = span._replace(end=min(span.first, date.start), last=span.start)
@@ -248,8 +252,9 @@ def _is_seen(text: str, span: Extent, date: WrittenDate) -> bool:
     if date.start < span.end:
         return False
     if _SHORT_WORD.fullmatch(text, span.end, date.start):
-        # "acc. 1998.33.7" is the number of an object.
-        return any(map(str.isalpha, date.text)) and _is_day(date)
+        # "acc. 1998.33.7" is the number of an object, and publishers print books.
+        is_day = any(map(str.isalpha, date.text)) and _is_day(date)
+        return is_day and not text.startswith(" by ", date.end)
     if not _STATE.fullmatch(text, span.end, date.start):
         return False
     line = text.rfind("\n", max(0, span.start - FAR), span.start) + 1

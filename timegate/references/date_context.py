@@ -6,10 +6,11 @@ language of a month, and signs that the writer was not sure.
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, NamedTuple
 
+from archives.moment import Moment
 from archives.regex_compat import compiled
 from timegate.references import TextSpan
 from timegate.references.dates import DateBasis, basis_of_name
@@ -77,6 +78,8 @@ _LANGUAGES: Final = (
 
 def in_language(text: str, span: TextSpan, date: WrittenDate, basis: DateBasis) -> WrittenDate:
     """Return *date* in the language of the text around it: listopada is October or November."""
+    if date.impossible:
+        return date
     if date.moment is None and _DOTTED.fullmatch(date.text):
         # In English, the month may be first in 4.3.17.
         words = text[max(0, date.start - 40) : date.start]
@@ -97,6 +100,72 @@ def in_language(text: str, span: TextSpan, date: WrittenDate, basis: DateBasis) 
     return date._replace(moment=fitting[0], readings=()) if len(fitting) == 1 else date
 
 
+_DAY_AND_MONTH: Final = compiled(
+    r"(?P<first>[0-9]{1,2})(?P<sign>[/-])(?P<second>[0-9]{1,2})(?P=sign)(?:19|20)[0-9]{2}"
+)
+_FIRST_IN_LANGUAGE: Final = 40
+"""Characters before a date in which a word says its language."""
+
+
+class DayOrder(NamedTuple):
+    """In which order the dates of a text have day and month, by its unambiguous dates."""
+
+    orders: Mapping[str, frozenset[bool]]
+    """By their notation: whether the day is first."""
+    padded: Mapping[str, frozenset[bool]]
+    """Whether these dates are written with zeros before small numbers, where that shows."""
+
+
+def order_of_days(text: str, dates: Sequence[WrittenDate]) -> DayOrder:
+    """Return the order in which the unambiguous *dates* of a text have day and month."""
+    orders: dict[str, set[bool]] = {}
+    padded: dict[str, set[bool]] = {}
+    for date in dates:
+        numbers = _DAY_AND_MONTH.fullmatch(date.text)
+        first, second = (int(numbers["first"]), int(numbers["second"])) if numbers else (0, 0)
+        if numbers is None or max(first, second) <= 12 or date.moment is None:
+            continue
+        words = text[max(0, date.start - _FIRST_IN_LANGUAGE) : date.start].lower()
+        if _DAY_FIRST.search(words):
+            # It says nothing of dates in English.
+            continue
+        key = _notation(text, date, numbers)
+        orders.setdefault(key, set()).add(first > second)
+        padded.setdefault(key, set()).update(_padding(numbers))
+    return DayOrder(
+        {sign: frozenset(order) for sign, order in orders.items()},
+        {sign: frozenset(style) for sign, style in padded.items()},
+    )
+
+
+def _notation(text: str, date: WrittenDate, numbers: re.Match[str]) -> str:
+    """Return the sign between the numbers of *date*; what is quoted is of another writer."""
+    line = text.rfind("\n", max(0, date.start - _LONGEST_LINE), date.start) + 1
+    return numbers["sign"] + (">" if text[line : date.start].lstrip().startswith(">") else "")
+
+
+def _padding(numbers: re.Match[str]) -> Iterator[bool]:
+    for number in (numbers["first"], numbers["second"]):
+        if int(number) < 10:
+            yield len(number) > 1
+
+
+def in_order(text: str, date: WrittenDate, order: DayOrder) -> WrittenDate:
+    """Return *date* in the *order* in which all other dates of a text are written."""
+    numbers = _DAY_AND_MONTH.fullmatch(date.text)
+    if date.moment is not None or numbers is None or len(date.readings) != 2:
+        return date
+    key = _notation(text, date, numbers)
+    found = order.orders.get(key, frozenset())
+    styles = order.padded.get(key, frozenset()) | {*_padding(numbers)}
+    if len(found) != 1 or len(styles) > 1:
+        return date
+    is_day_first = next(iter(found))
+    day = numbers["first"] if is_day_first else numbers["second"]
+    fitting = [each for each in date.readings if int(each.digits[6:8]) == int(day)]
+    return date._replace(moment=fitting[0], readings=()) if len(fitting) == 1 else date
+
+
 _WEEKDAY_BEFORE: Final = compiled(
     rf"\b({'|'.join(WEEKDAYS)})\.?,?\s{{1,2}}(?:(?:the|den|dem|le|el|il|d\.)\s)?$",
     re.IGNORECASE,
@@ -109,7 +178,7 @@ _ASKED: Final = compiled(
 
 
 _ABOUT: Final = compiled(
-    r"(?:\b(?:about|around|circa|ca|approx|approximately|roughly|probably|perhaps|maybe|possibly|ungefähr"
+    r"(?:(?<![\w/.=&-])(?:about|around|circa|ca|approx|approximately|roughly|probably|perhaps|maybe|possibly|ungefähr"
     r"|etwa|vermutlich|wohl|vers|environ|hacia|alrededor|aproximadamente|verso|forse|cerca|rond|ongeveer"
     r"|omkring|około|kolem|примерно|около)\b\.?\s(?:(?:on|the|den|dem|le|el|il|de|del|in)\s)?)$",
     re.IGNORECASE,
@@ -152,6 +221,69 @@ _SHOWED: Final = compiled(
 )
 """Around a link after a date: "On 5 May 2010 the page URL read as follows"."""
 _LONGEST_VISIT: Final = 140
+_WHEN_SEEN: Final = compiled(
+    r"\b(?:when|last\stime|the\slast\stime|first\stime)\s(?:I|we)\s(?:last\s|first\s|had\slast\s)?"
+    r"(?:looked|checked|visited|accessed|viewed|saw\sit|opened|read\sit)(?:\s(?:at\s)?(?:it|them|there))?,?"
+    r"\s(?:(?:on|in|at|around|back\sin)\s)?(?:the\s)?$",
+    re.IGNORECASE,
+)
+"""Before a date and the page after it: "When I last looked, in November 2010, the page"."""
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """Return an expression for *words*, the longest first."""
+    longest = sorted(words, key=len, reverse=True)
+    return "|".join(re.escape(word).replace(r"\ ", r"\s") for word in longest)
+
+
+_COPY: Final[Mapping[str, Sequence[str]]] = DATE_WORDS["copy"]
+_ARCHIVED_FORM: Final = compiled(
+    rf"\b(?:{_any_of(_COPY['forms'])})(?![^\W\d_])[^\d.;,\n:]{{0,45}}:?[\s(\[-]{{0,3}}$",
+    re.IGNORECASE,
+)
+"""A form of "archived" that is no noun, with the origin, up to the date after it."""
+_THEN_ARCHIVED: Final = compiled(
+    r"(?:\starihinde\s[^\d.;\n]{0,30}arşivlen|에\s[^\d.;\n]{0,20}보존)", re.IGNORECASE
+)
+_VERSION_OF: Final = compiled(
+    r"\b(?:version|versión|versione|versão|wersja|copie|copia|cópia|kopie|kopi|snapshot|sauvegarde)"
+    r"\s(?:du|del|de|do|da|vom|of|van|från|fra|dated|from|z)\s(?:el\s)?$",
+    re.IGNORECASE,
+)
+_IN_ARCHIVE: Final = compiled(
+    r"\s(?:(?:sur|on|im|at|en|in|su|no|na|hos|via|by|op|på|from|von|dans|w)\s)?(?:the\s|het\s|l['\u2019]\s?)?"
+    r"(?:Internet\sArchive|Wayback\sMachine|archive\.(?:org|is|today|ph)|WebCite)\b",
+    re.IGNORECASE,
+)
+"""Around a date: "version du 4 janvier 2013 sur Internet Archive"."""
+_OF_COPY: Final = compiled(
+    rf"(?:{_any_of(_COPY['archives'])})[^.;\n]{{0,60}}?(?:{_any_of(_COPY['origins'])})"
+    rf"|(?:{_any_of(_COPY['before'])})[^.;\n]{{0,40}}?(?:{_any_of(_COPY['archives'])})"
+    r"|wayback\smachine|\binternet\sarchive\b|\bmemento\svom\b"
+    rf"|\b(?:{_any_of(_COPY['forms'])})\b",
+    re.IGNORECASE,
+)
+"""The words of Wikipedia for the copy of a page: "archived from the original"."""
+
+
+def names_copy(text: str, link: TextSpan, floor: int, ceiling: int) -> bool:
+    """Whether a citation says, in the words of Wikipedia, that there is a copy of *link*.
+
+    *floor* and *ceiling* are the end of the reference before it, and the beginning of the next.
+    """
+    first, last = max(floor, link.start - _LONGEST_LINE), min(ceiling, link.end + _LONGEST_LINE)
+    after = _OF_COPY.search(text, link.end, last)
+    return (after or _OF_COPY.search(text, first, link.start)) is not None
+
+
+def _is_of_copy(text: str, date: WrittenDate) -> bool:
+    """Whether the words around *date* say that the page was archived then."""
+    if _ARCHIVED_FORM.search(text, max(0, date.start - _NEAR), date.start):
+        return True
+    if _THEN_ARCHIVED.match(text, date.end):
+        return True
+    is_version = _VERSION_OF.search(text, max(0, date.start - _LONGEST_NAME), date.start)
+    return is_version is not None and _IN_ARCHIVE.match(text, date.end) is not None
 
 
 def basis_of_sentence(text: str, link: int, date: WrittenDate) -> DateBasis | None:
@@ -159,13 +291,44 @@ def basis_of_sentence(text: str, link: int, date: WrittenDate) -> DateBasis | No
     if _OF_ENTRY.search(text, max(0, date.start - _LONGEST_NAME), date.start):
         near = text[max(0, date.start - _LONGEST_LINE) : date.end + _LONGEST_LINE]
         return "event" if _ADDED.search(near) else None
+    if _is_of_copy(text, date):
+        return "archived"
     is_near = 0 < link - date.end <= _LONGEST_VISIT
     if not is_near:
         return None
     if _VISITED.match(text, date.end, link):
         return "accessed"
     is_subject = _THE_PAGE.fullmatch(text, date.end, link) is not None
-    return "accessed" if is_subject and _SHOWED.match(text, link, link + 2 * _NEAR) else None
+    if is_subject and _SHOWED.match(text, link, link + 2 * _NEAR):
+        return "accessed"
+    is_seen = is_subject or text[date.end : link] in (", ", ", <", "), ")
+    when = _WHEN_SEEN.search(text, max(0, date.start - _NEAR), date.start)
+    return "accessed" if is_seen and when else None
+
+
+_WEEKDAY_AFTER: Final = compiled(
+    rf"\s?[(,]\s?({'|'.join(WEEKDAYS)})\.?(?=[),;.\n]|$)",
+    re.IGNORECASE,
+)
+
+
+def by_weekday(text: str, date: WrittenDate) -> WrittenDate:
+    """Return *date* as its weekday decides it: Friday 03/04/2011 is 4 March."""
+    if date.moment is not None or len({each.digits[:4] for each in date.readings}) != 1:
+        return date
+    weekday = _WEEKDAY_BEFORE.search(text, max(0, date.start - 18), date.start)
+    weekday = weekday or _WEEKDAY_AFTER.match(text, date.end)
+    if weekday is None or any(len(each.digits) != len("20101105") for each in date.readings):
+        return date
+    number = WEEKDAYS[weekday[1].lower()]
+    fitting = [each for each in date.readings if _weekday_of(each) == number]
+    is_written_so = len(fitting) == 1 and fitting[0].digits[:4] in date.text
+    return date._replace(moment=fitting[0], readings=()) if is_written_so else date
+
+
+def _weekday_of(day: Moment) -> int:
+    digits = day.digits
+    return datetime(int(digits[:4]), int(digits[4:6]), int(digits[6:8]), tzinfo=UTC).weekday()
 
 
 def is_questioned(text: str, link: TextSpan, date: WrittenDate) -> bool:
@@ -176,11 +339,10 @@ def is_questioned(text: str, link: TextSpan, date: WrittenDate) -> bool:
     if about or _ASKED.match(text, date.end):
         return True
     weekday = _WEEKDAY_BEFORE.search(text, max(0, date.start - 14), date.start)
+    weekday = weekday or _WEEKDAY_AFTER.match(text, date.end)
     if weekday is None or date.moment is None or len(date.moment.digits) < len("20101105"):
         return False
-    digits = date.moment.digits
-    day = datetime(int(digits[:4]), int(digits[4:6]), int(digits[6:8]), tzinfo=UTC)
-    return day.weekday() != WEEKDAYS[weekday[1].lower()]
+    return _weekday_of(date.moment) != WEEKDAYS[weekday[1].lower()]
 
 
 _TAG: Final = compiled(r"(?:^|\n)%(?P<tag>[\[D8])[ \t]{1,4}$")
@@ -239,7 +401,8 @@ def basis_of_style(text: str, span: TextSpan, date: WrittenDate) -> DateBasis | 
     if basis := _basis_of_program(text, span, date) or _basis_of_field(text, span, date):
         return basis
     if date.end > span.start:
-        return None
+        is_work = _AFTER_WORK.fullmatch(text, span.end, date.start)
+        return "published" if is_work and _ENDS_REF.match(text, date.end) else None
     gap = text[date.end : span.start]
     line = text.rfind("\n", max(0, date.start - _LONGEST_LINE), date.start) + 1
     is_turkish = _TURKISH.fullmatch(gap) and _TURKISH_VERB.match(text, span.end)
@@ -257,6 +420,13 @@ def basis_of_style(text: str, span: TextSpan, date: WrittenDate) -> DateBasis | 
     return "published" if is_of_kind else None
 
 
+_AFTER_WORK: Final = compiled(
+    r"(?:[ ][^\[\]\n]{0,200})?\][\"\u201d']{0,3}"
+    r"(?:\s?\{\{[^{}\n]{0,80}\}\}|[ ]{4,90}){0,2}[.,]?\s"
+    r"'{0,3}\[{0,2}[A-Z][^\n\d{}<>:]{2,60}\]{0,2}'{0,3},\s\(?"
+)
+_ENDS_REF: Final = compiled(r"\)?\.?\s?(?:\{\{[^{}\n]{0,80}\}\}\s?)?</ref>")
+"""Around a date after a link of a wiki: the newspaper, and the end of the footnote."""
 _DATE_FIELD: Final = compiled(r"(?:^|\n)(?P<blanks>[ \t]{0,24})date:[ \t]{1,4}[\"']?$")
 _URL_VALUE: Final = compiled(
     r"(?:^|\n)(?P<outer>[ \t]{1,16})url:[ \t]{0,4}\r?\n"

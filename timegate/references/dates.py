@@ -62,6 +62,8 @@ class FoundDate(NamedTuple):
     basis: DateBasis
     readings: tuple[Moment, ...] = ()
     """What it may mean, if that is not certain."""
+    impossible: bool = False
+    """Whether there is no such day in its month, which is the only reading."""
 
     @property
     def words(self) -> str:
@@ -152,7 +154,12 @@ def _of_group(group: Sequence[FoundDate], rest: Sequence[FoundDate]) -> ChosenDa
     used = _finest(group)
     others = (*(date for date in group if date is not used), *rest)
     is_event = used is not None and used.basis == "event"
-    if used is None or is_event or (used.basis == "unmarked" and _is_bare_year(used)):
+    if (
+        used is None
+        or is_event
+        or used.impossible
+        or (used.basis == "unmarked" and _is_bare_year(used))
+    ):
         return ChosenDate(None, None, (*group, *rest), doubt=True)
     if used.moment is None and len(used.readings) == 1:
         return ChosenDate(used.readings[0], used, others, doubt=True)
@@ -195,6 +202,23 @@ def is_seen_otherwise(stamp: Moment, dates: Iterable[FoundDate]) -> bool:
         return False
     seen = [date.moment.digits for date in listed if date.moment and date.basis == "accessed"]
     return any(not digits.startswith(day) for digits in seen if len(digits) >= len(day))
+
+
+def is_seen_next_day(stamp: Moment, dates: Iterable[FoundDate]) -> bool:
+    """Whether the only day of access is the one before or after *stamp*, in the id of a copy.
+
+    The days are of different time zones, or the archive made the copy in the night.
+    """
+    listed = [date for date in dates if date.basis in ("archived", "accessed")]
+    if len(listed) != 1 or listed[0].basis != "accessed" or listed[0].moment is None:
+        return False
+    day = listed[0].moment
+    is_day = len(day.digits) == len("20101105")
+    return (
+        is_day
+        and not stamp.digits.startswith(day.digits)
+        and not is_other_day(stamp, listed[0])
+    )
 
 
 def _is_before(used: FoundDate, other: FoundDate) -> bool:
@@ -263,7 +287,8 @@ def basis_of_name(name: str) -> DateBasis | None:
 def found_date(date: WrittenDate, basis: DateBasis) -> FoundDate:
     """Return *date* with what it is the date of."""
     moment, readings = date.moment, () if date.moment is not None else date.readings
-    found = FoundDate(" ".join(date.text.split()), moment, basis, readings)
+    text = " ".join(date.text.split())
+    found = FoundDate(text, moment, basis, readings, date.impossible)
     return found if _is_possible(found) else _unusable(found)
 
 
@@ -277,7 +302,7 @@ def known_at(dates: Iterable[FoundDate], now: datetime) -> list[FoundDate]:
 
 def _narrowed(date: FoundDate, latest: str) -> FoundDate:
     """Return *date* without readings at which no page can have been seen: 25/12/09 is 2009."""
-    if date.basis not in _SEEN or len(date.readings) < 2:
+    if date.basis not in _SEEN or len(date.readings) < 2 or date.impossible:
         return date
     possible = tuple(each for each in date.readings if FIRST_PAGE <= each.digits <= latest)
     if len(possible) != 1 or possible[0].digits[:4] not in date.text:
@@ -455,7 +480,9 @@ def mark_before(
     if len(text) - end > _LONGEST_GAP or not _connects(text[end:], weak=is_weak):
         return None
     is_of_other = (year or is_weak) and _goes_on(after)
-    if (is_weak and (year or far)) or is_of_other or _is_by_others(phrase, after):
+    is_elsewhere = far and phrase in _NEAR_LINKS
+    is_unsaid = is_elsewhere or (is_weak and (year or far))
+    if is_unsaid or is_of_other or _is_by_others(phrase, after):
         return None
     basis = _BASIS_OF[phrase]
     if basis in ("published", "event") or _EASTERN.search(phrase):
@@ -470,6 +497,8 @@ _VOWELS: Final = compiled(r"[\u064b-\u0652\u0640]++")
 """Signs in Arabic words that most writers leave out."""
 _OF_PAGES: Final = frozenset(DATE_WORDS["clause"]["of_pages"])
 """Words of access that are said of pages, and not of places or people."""
+_NEAR_LINKS: Final = frozenset(DATE_WORDS["clause"]["near"])
+"""What one does with a page, and with much else."""
 _CLAUSE: Final = compiled(
     r"\b(?:when|which|that|as|since|after|before)\s(?:i|we)\s(?:last\s|first\s|then\s)?$",
     re.IGNORECASE,

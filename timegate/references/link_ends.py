@@ -6,6 +6,7 @@ incomplete.
 Each check looks at a bounded number of characters.
 """
 
+import re
 from typing import Final
 
 from archives.regex_compat import compiled
@@ -29,10 +30,59 @@ ADDRESS: Final = compiled(
     r"[\w+.-]{1,12}://|www[0-9]?\.|[\w-]{1,63}\.[\w.-]{2,200}/|[\w-]{1,9}:"
 )
 NEXT_LINE: Final = compiled(r"[ \t]{0,4}\r?\n[ \t>]{0,16}(?=[\w%~+./?=&])")
+DATE_IN_LINE: Final = compiled(
+    r"[0-9]{1,4}([./-])[0-9]{1,2}\1[0-9]{2,4}(?=(?P<more>[ \t,;:]{1,3}\S)|[\s,;:.)]|$)"
+)
+"""A day at the beginning of a line, which is no rest of the link above it."""
 # A blank in an address in angle brackets.
 _IN_ANGLES: Final = compiled(r"[ \t][^<>\s|]{1,80}>")
 _NEXT_WORD: Final = compiled(r"[ \t]{1,2}(?=\w)")
 _NO_DOT: Final = compiled(r"https?://(?!https?://)[^./?#\[]{0,255}(?:[/?#]|$)")
+
+
+_NO_PART: Final = (
+    r"(?!(?:and|or|in|on|for|from|at|see|with|the|to|of|by|via|as|is|was|are|has|had|its|their|a|an|i|we|my|our(?=\s\w{1,40}/)|it|he|she|they"
+    r"|und|oder|im|auf|mit|der|die|das|des|den|von|vom|zu|zum|am|bei|siehe|et|ou|le|la|les|du|de|des|dans|sur|y|o|el|los"
+    r"|en|con|del|e|il|lo|di|da|nel|com|no|na|do|van|het|een|og|och|med)\s)"
+)
+"""Words that are no part of the name of a folder, if they stand first after a link."""
+_SPACED_PATH: Final = compiled(
+    rf"[ ](?=[\w%]){_NO_PART}(?:[\w%~+()&/-]{{1,40}}[ ](?=[\w%]){_NO_PART}){{0,4}}"
+    r"(?![0-9]{1,4}/[0-9])(?:"
+    rf"[\w%~+()-]{{1,60}}/(?:[\w%~+.()-]{{1,80}}/){{0,8}}(?:[\w%~+-]{{1,80}}\.){{1,3}}{SUFFIX}(?!\w)"
+    r"|[\w%~+()-]{1,60}/[\w%~+.()-]{1,80}/|[\w%+-]{1,60}&[\w-]{1,40}=|"
+    rf"(?:[\w%~+-]{{1,80}}\.){{1,3}}{SUFFIX}(?!\w))",
+    re.IGNORECASE,
+)
+"""The rest of a path or a query after a blank in it: " collections/mining/index.html"."""
+_IN_ATTRIBUTE: Final = compiled(r"(?:href|src)\s?=\s?[\"']$", re.IGNORECASE)
+_REST_OF_VALUE: Final = compiled(r"[ ][^\"'<>\n]{1,200}[\"']")
+_LAST_NUMBER: Final = compiled(r"(?<=[a-z/])\.?([0-9]{1,2})$", re.IGNORECASE)
+_NOTE_REACH: Final = 300
+_NOTE_AFTER_WORD: Final = compiled(
+    r"(?<![\w/.:@%=-])(?P<word>[^\W\d_]{3,30})[.,;:!?\"\u201d\u2019)]{0,2}"
+    r"(?P<number>[0-9]{1,2})(?=[\s.,;:)]|$)"
+)
+"""A word with the number of a footnote stuck to it."""
+
+
+def may_end_in_note(text: str, start: int, end: int) -> bool:
+    """Whether the number at the end of a link may be that of a footnote.
+
+    A word before the link has the number before it, or one after the link that after it.
+    """
+    last = _LAST_NUMBER.search(text, max(start, end - 4), end)
+    if last is None:
+        return False
+    number, path = int(last[1]), text[start : last.start()].lower()
+    before = _NOTE_AFTER_WORD.finditer(text[max(0, start - _NOTE_REACH) : start])
+    after = _NOTE_AFTER_WORD.finditer(text[end : end + _NOTE_REACH])
+    near = [*((each, number - 1) for each in before), *((each, number + 1) for each in after)]
+    # "Part1: /part1, Part2: /part2" are numbers of their own.
+    return any(
+        int(note["number"]) == wanted and not path.endswith(note["word"].lower())
+        for note, wanted in near
+    )
 
 
 def end_before_words(text: str, start: int, end: int) -> int:
@@ -90,7 +140,22 @@ def may_go_on(text: str, start: int, end: int, raw: int) -> bool:
         _is_cut(text, start, end)
         or _goes_on(text, end, raw)
         or (text[start - 1 : start] == "<" and _IN_ANGLES.match(text, raw) is not None)
+        or (raw == end and _has_blank(text, start, end))
+        or may_end_in_note(text, start, end)
     )
+
+
+def _has_blank(text: str, start: int, end: int) -> bool:
+    """Whether a path, a query or the value of an attribute goes on after a blank."""
+    from timegate.references.dates import access_word  # noqa: PLC0415 -- slow to import
+
+    # In wikis, a link in brackets ends at the blank before its title.
+    if text[end : end + 1] != " " or text[start - 1 : start] == "[":
+        return False
+    if _IN_ATTRIBUTE.search(text, max(0, start - 9), start) and _REST_OF_VALUE.match(text, end):
+        return True
+    rest = _SPACED_PATH.match(text, end)
+    return rest is not None and not access_word(rest[0].lstrip())
 
 
 def _is_cut(text: str, start: int, end: int) -> bool:
@@ -110,9 +175,8 @@ def _is_cut(text: str, start: int, end: int) -> bool:
 def _goes_on(text: str, end: int, raw: int) -> bool:
     """Whether the next word or line looks like the rest of the link."""
     last = text[raw - 1]
-    if raw == end and (word := _NEXT_WORD.match(text, raw)) and FILE.match(text, word.end()):
-        return True
-    if raw == end and _is_lone_word(text, raw):
+    word = _NEXT_WORD.match(text, raw) if raw == end else None
+    if (word and FILE.match(text, word.end())) or (raw == end and _is_lone_word(text, raw)):
         return True
     if raw > end + 1 or last not in "/-_?=&.":
         return False
@@ -122,7 +186,8 @@ def _goes_on(text: str, end: int, raw: int) -> bool:
     line = NEXT_LINE.match(text, raw)
     if line is None or ADDRESS.match(text, line.end()):
         return False
-    return is_rest(text, line.end(), last)
+    day = DATE_IN_LINE.match(text, line.end())
+    return (day is None or not day["more"]) and is_rest(text, line.end(), last)
 
 
 _LONE_WORD: Final = compiled(

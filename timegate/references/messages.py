@@ -66,6 +66,23 @@ def _is_in_tweet(text: str, date: WrittenDate) -> bool:
     return _OF_TWEET.search(around) is not None
 
 
+_NOW: Final = compiled(
+    r"\b(?:right\snow|just\snow|now|currently|at\sthe\smoment|today|gerade|grad|jetzt|aktuell|momentan|heute"
+    r"|en\sce\smoment|maintenant|aujourd['\u2019]hui|ahora|hoy|adesso|oggi|agora|hoje|vandaag|net\snu|lige\snu|just\snu|akkurat\snå)\b"
+    r"|сейчас|今|现在|現在|지금",
+    re.IGNORECASE,
+)
+"""Words by which the time of a message is that of the page."""
+
+
+def says_now(text: str, link: TextSpan) -> bool:
+    """Whether the line of *link* says that the page is so at the time of writing."""
+    line = text.rfind("\n", max(0, link.start - 5 * _NEAR), link.start) + 1
+    line = max(line, link.start - 5 * _NEAR)
+    after = text[link.end : link.end + 2 * _NEAR].partition("\n")[0]
+    return _NOW.search(text, line, link.start) is not None or _NOW.search(after) is not None
+
+
 def is_told(text: str, link: TextSpan, date: WrittenDate) -> bool:
     """Whether the sentence goes on after the *link* and tells what happened on *date*."""
     if not 0 < date.start - link.end <= _LONGEST_SENTENCE:

@@ -197,6 +197,8 @@ def _restated(date: FoundDate) -> str:
         # With a year of two digits, it is a date only in its own place.
         is_one = len(date.readings) == 1
         return f"(perhaps {date.readings[0]}?)" if is_one else _NO_DATE
+    if date.impossible:
+        return _MARKS.get(date.basis, "(perhaps {})").format(date.text)
     if date.moment is None and len(date.readings) == 1:
         # A date that the text itself doubts, or with a year of two digits.
         return _MARKS.get(date.basis, "(perhaps {})").format(f"{date.readings[0]}?")

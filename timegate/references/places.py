@@ -20,6 +20,7 @@ from timegate.references import FoundKind, TextSpan
 from timegate.references.links import TextLink, video_address
 from timegate.references.mistyped_pwids import MistypedPwid, mistyped_pwid
 from timegate.references.own_lines import are_items, is_divided
+from timegate.text.written_dates import find_dates
 
 _ARCHIVE_WORD: Final = compiled(
     r"archiv|arkiv|arquiv|perma|backup|snapshot|wayback|copy|kopie|webcite|saved|cache",
@@ -35,6 +36,14 @@ _STAMPED: Final = compiled(
 """An archive link up to the URL of its page."""
 _LONGEST_PREFIX: Final = 400
 _NO_URL: Final = "the archive link does not contain the URL of the page"
+_ONCE_MORE: Final = compiled(
+    r"[^\w\n]{0,6}(?:\b(?:available|at|from|url|link|see|online|in|web|retrieved|verfügbar|unter|abrufbar"
+    r"|disponible|en|disponível|em|sur|à)[\s:]{1,3}){0,3}[^\w\n]{0,6}",
+    re.IGNORECASE,
+)
+"""Between a link and the same link once more."""
+_VERSION: Final = compiled(r"v[0-9]{1,2}$")
+"""The version at the end of a number of arXiv."""
 _CONTINUED: Final = 60
 """Characters between a link and the archive link of the same page."""
 _ADJACENT: Final = 3
@@ -242,7 +251,8 @@ _WRAPPERS: Final = compiled(
     r"^https?://(?:"
     r"(?:[\w-]{1,40}\.)?safelinks\.protection\.outlook\.com/[^?#]{0,80}\?(?:[^#]{0,2000}&)?url="
     r"|(?:www\.|news\.)?google\.[a-z.]{2,6}/url\?(?:[^#]{0,2000}&)?(?:q|url)="
-    r"|lm?\.(?:facebook|instagram|messenger|threads)\.com/(?:l\.php)?\?(?:[^#]{0,2000}&)?u="
+    r"|(?:lm?\.(?:facebook|instagram|messenger|threads)\.com/(?:l\.php)?|(?:www\.|m\.)?facebook\.com/l\.php)\?(?:[^#]{0,2000}&)?u="
+    r"|(?:[\w-]{1,40}\.){0,4}[\w-]{0,20}proxy[\w-]{0,20}(?:\.[\w-]{1,40}){1,4}(?::[0-9]{2,5})?/login\?(?:[^#]{0,400}&)?q?url="
     r"|(?:www\.)?(?:youtube\.com/redirect|duckduckgo\.com/l/|steamcommunity\.com/linkfilter/"
     r"|slack-redir\.net/link|linkedin\.com/redir/redirect|vk\.com/away\.php|out\.reddit\.com/[\w]{1,20}"
     r"|t\.umblr\.com/redirect|deref-mail\.com/mail/client/\w{1,40}/dereferrer/|anon\.to/|getpocket\.com/redirect"
@@ -259,21 +269,71 @@ _CACHE: Final = compiled(
     re.IGNORECASE,
 )
 """A page in the cache of Google."""
+_AMP: Final = compiled(
+    r"^https?://(?:(?:www\.)?(?:google\.[a-z.]{2,6}|bing\.com)/amp|(?:[\w-]{1,200}\.)?cdn\.ampproject\.org/[acv])"
+    r"/(?P<secure>s/)?(?P<page>(?:[\w-]{1,63}\.){1,6}[a-z][\w-]{1,62}(?:[:/?]|%3f|$)[^\s#]{0,8000})",
+    re.IGNORECASE,
+)
+"""A page for phones in the cache of Google or Bing."""
+_ENCODED_QUERY: Final = compiled("%3f", re.IGNORECASE)
+_OF_VIEWER: Final = compiled(r"[?&](?:amp_js_v|amp_gsa|usqp)=[^&]{0,400}")
+_AROUND_PICTURE: Final = compiled(
+    r"^https?://(?:www\.)?google\.[a-z.]{2,6}/imgres\?(?:[^#]{0,2000}&)?imgrefurl="
+    r"(?P<page>https?(?:%3A|:)(?:%2F|/){2}[^\s&#]{1,8000})",
+    re.IGNORECASE,
+)
+"""The page around a picture that Google found."""
+_IN_HOST: Final = compiled(
+    r"^(?P<scheme>https?://)(?P<host>[a-z0-9](?:[a-z0-9.-]{1,200}?)(?:-|\.)[a-z]{2,18})"
+    r"\.[\w-]{0,20}(?:ezproxy|libproxy)[\w-]{0,20}(?:\.[\w-]{1,40}){1,4}"
+    r"(?::[0-9]{2,5})?(?P<path>/[^\s]{0,8000})?$",
+    re.IGNORECASE,
+)
+"""A page whose host is a part of that of the proxy of a library."""
 
 
 def wrapped_page(link: str) -> str | None:
     """Return the page to which a link of a mail filter or a search engine leads; else None."""
-    match = _WRAPPERS.match(link) or _CACHE.match(link)
+    if (page := _amp_page(link)) or (page := _page_in_host(link)):
+        return page
+    match = _WRAPPERS.match(link) or _CACHE.match(link) or _AROUND_PICTURE.match(link)
     if match is None:
         return None
     page = unquote(match["page"])
     return page if page.lower().startswith("http") else f"http://{page}"
 
 
+def _amp_page(link: str) -> str | None:
+    """Return the page in a link to its version for phones in a cache; None if none."""
+    match = _AMP.match(link)
+    if match is None:
+        return None
+    # In the path of the cache, the query is percent-encoded.
+    path, sign, query = match["page"].partition("?")
+    encoded = _ENCODED_QUERY.search(path)
+    if encoded:
+        path, sign, query = path[: encoded.start()], "?", unquote(path[encoded.end() :])
+    rest = _OF_VIEWER.sub("", f"{sign}{query}")
+    rest = rest if rest.startswith("?") else rest.replace("&", "?", 1)
+    return f"{'https' if match['secure'] else 'http'}://{path}{rest}"
+
+
+def _page_in_host(link: str) -> str | None:
+    """Return the page whose host is a part of another one; None if there is none."""
+    match = _IN_HOST.match(link)
+    if match is None:
+        return None
+    host = match["host"]
+    if "." not in host:
+        # "www-museum-example": a hyphen of the host itself is written twice.
+        host = host.replace("--", "\0").replace("-", ".").replace("\0", "-")
+    return f"{match['scheme']}{host}{match['path'] or ''}"
+
+
 def is_redirect(link: str) -> bool:
     """Whether *link* is one of a mail filter, a search engine or a network to another page."""
     match = _WRAPPERS.match(link)
-    return match is not None and match["reader"] is None
+    return (match is not None and match["reader"] is None) or _AMP.match(link) is not None
 
 
 class UnknownCopy(NamedTuple):
@@ -447,8 +507,11 @@ def _of_same_page(one: LinkPlace, other: LinkPlace, gap: str) -> LinkPlace | Non
         first, second = (other, one) if other.archived else (one, other)
         is_copy = (one if one.is_nested else other).archived is not None
         return _as_one(one, other, first, second)._replace(is_nested=not is_copy)
-    # The address as the words of a link to it.
-    is_same = one.own == other.own and len(gap) <= _ADJACENT and "\n" not in gap
+    if one.own != other.own or "\n" in gap:
+        return None
+    # The address as the words of a link to it, or once more in one citation.
+    is_beside = len(gap) <= _ADJACENT or _ONCE_MORE.fullmatch(gap) is not None
+    is_same = is_beside or (_is_doi(one) and next(find_dates(gap), None) is None)
     return _as_one(one, other, one, other) if is_same else None
 
 
@@ -467,11 +530,42 @@ def _with_opaque(one: LinkPlace, other: LinkPlace, gap: str) -> LinkPlace | None
 
 def _with_doi(one: LinkPlace, other: LinkPlace, gap: str) -> LinkPlace | None:
     """Return a link and the DOI of the same citation as one reference."""
+    if "\n" in gap or one.kind != "reference" or other.kind != "reference":
+        return None
     dois = [place for place in (one, other) if _is_doi(place)]
-    if len(dois) != 1 or "\n" in gap or one.kind != "reference" or other.kind != "reference":
+    if len(dois) == 2 and _are_of_one_work(one, other, gap):
+        first = other if _is_short(one) else one
+        return _as_one(one, other, first, one if first is other else other)
+    if len(dois) != 1:
         return None
     doi = dois[0]
     return _as_one(one, other, other if doi is one else one, doi)
+
+
+def _are_of_one_work(one: LinkPlace, other: LinkPlace, gap: str) -> bool:
+    """Whether two numbers are of one work: arXiv's or a DOI beside the address of either.
+
+    One of them is written as a number and the other as an address, or they are of two kinds.
+    """
+    if len(gap) > _CONTINUED or next(find_dates(gap), None) is not None:
+        return False
+    if _number(one) == _number(other):
+        return True
+    return _kind_of(one) != _kind_of(other)
+
+
+def _is_short(place: LinkPlace) -> bool:
+    """Whether a number is written without the address at which it is resolved."""
+    return "://" not in place.link.written
+
+
+def _number(place: LinkPlace) -> str:
+    """Return a number in small letters, without its version."""
+    return _VERSION.sub("", place.identifier.lower())
+
+
+def _kind_of(place: LinkPlace) -> str:
+    return place.identifier.split("/")[2]
 
 
 def _is_doi(place: LinkPlace) -> bool:

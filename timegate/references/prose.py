@@ -9,6 +9,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
@@ -26,7 +27,10 @@ from timegate.references.date_basis import (
 )
 from timegate.references.date_context import (
     basis_of_column,
+    in_order,
     is_number,
+    names_copy,
+    order_of_days,
     tables_in,
 )
 from timegate.references.dates import (
@@ -36,6 +40,7 @@ from timegate.references.dates import (
     access_word,
     choose,
     is_other_day,
+    is_seen_next_day,
     is_seen_otherwise,
     mark_before,
     names_access,
@@ -43,6 +48,7 @@ from timegate.references.dates import (
 )
 from timegate.references.links import TextLink, find_hosts, find_links, meant, with_hosts
 from timegate.references.machine_texts import named_targets, pages_of, without_hosts
+from timegate.references.misspelt_words import respelled
 from timegate.references.mistyped_links import ALTERED, is_altered
 from timegate.references.model import FoundReference, masked
 from timegate.references.own_lines import is_divided
@@ -61,7 +67,7 @@ from timegate.text.written_dates import MONTHS, WrittenDate, find_dates, other_d
 _SENTENCE: Final = compiled(r"[.;]\s|\band\b|\bund\b|\bet\b|\by\b")
 _JOINED: Final = "Joined from several lines"
 _INLINE: Final = compiled(
-    r"&nbsp;|\\[,;:!]|\\(?:thin|med|thick)?space\b|(?<=[0-9.])\\\x20|<sup>(?:st|nd|rd|th|er|re|o|a|e)</sup>"
+    r"&(?:nbsp|thinsp|ensp|emsp|#160|#8201|#8239|#xa0|#x202f);|\\[,;:!](?:\{\})?|\\(?:thin|med|thick)?space\b(?:\{\})?|(?<=[0-9.])\\\x20|(?<=[0-9]\.)~(?=[0-9])|<sup>(?:st|nd|rd|th|er|re|o|a|e)</sup>"
     r"|</?(?:sup|sub|b|i|em|strong|small|span|wbr|nobr)(?:\s[^<>]{0,200})?>",
     re.IGNORECASE,
 )
@@ -85,12 +91,32 @@ _NEXT_ITEM: Final = compiled(r"[^\n]{0,80}\n[^\n]{0,200}")
 """Between two links on lines that follow each other."""
 _AND_ALSO: Final = compiled(
     r"[\u2010-\u2015-]|[)\]],?\s(?:on|am|le|el|il|den)\s|\s?\([^()]{1,12}\),?\s|\s{0,2}(?:[,;/&+\u2010-\u2015-]|(?:to|until|till|bis|au|al|tot|til|till)\b|(?:,\s)?\b(?:and|und|et|y|e|i|og|och|en|or|oder)\b(?:\s(?:again|also|then))?"
-    r"(?:\son)?)\s{1,2}",
+    r"(?:\s(?:on|le|el|il|am|em|den|op))?|bzw\.(?:\sam)?)\s{1,2}",
     re.IGNORECASE,
 )
+_RESPECTIVELY: Final = compiled(
+    r"\b(?:respectively|bzw\.|beziehungsweise|respectivement|respectivamente|rispettivamente|respectievelijk"
+    r"|henholdsvis|respektive)(?!\w)",
+    re.IGNORECASE,
+)
+_IN_TURN: Final = compiled(
+    r"[>)\]]?(?:,|;|,?\s(?:and|und|et|y|e|en|og|och|&))\s(?:(?:and|und|et|at|to|see)\s)?[^\n\d.]{0,40}",
+    re.IGNORECASE,
+)
+"""Between the links that have their dates in the same order."""
+_MOST_IN_TURN: Final = 12
+_COLLECTIVE: Final = compiled(
+    r"\b(?:list|links|urls|iocs|indicators|sources|pages|sites|websites|references|domains|addresses|bookmarks|following"
+    r"|hosts|liste|quellen|seiten|webseiten|liens|adresses|sources|lista|enlaces|fuentes|páginas|siti|pagine|bronnen"
+    r"|lenker|länkar|kilder|källor)\b",
+    re.IGNORECASE,
+)
+_ENDS_HEADING: Final = compiled(r"[)\]]?[ \t]?:[ \t*_]{0,4}\r?\n")
+"""After the date in the heading of a list: "IOC list (fetched 2020-12-14):"."""
 _CLOSED_ITEM: Final = compiled(r"[\s)\]]{0,2};\s")
 """The end of an item of a list in a sentence."""
 _ENDS_PART: Final = compiled(r"[ \t]{0,2}[)\]]?[,;][ \t]{1,3}[<(\[\"]{0,2}")
+_ENDS_SENTENCE: Final = compiled(r"[.][ \t]{1,3}[<(\[\"]{0,2}")
 _LONGEST_ACCESS: Final = 30
 """Characters of a word of access after a link."""
 _HIDDEN: Final = "\ufffc"
@@ -123,23 +149,57 @@ def dated(
     """
     # Of the same length, so that positions stay.
     text = _INLINE.sub(lambda tag: " " * len(tag[0]), text)
-    text = _HYPHENATED.sub(_joined_word, text)
+    text = respelled(_HYPHENATED.sub(_joined_word, text))
     listed = [part for link in links for part in _divided(link, registry)]
     places = [*merged_places(text, [read_place(link, registry) for link in listed])]
     spans = [_extent(place) for place in places]
     assigned = _assigned(text, spans, [link.span for link in listed])
     by_place = assigned.dates
+    _doubt_same_page(text, places, by_place)
     for number, place in enumerate(places):
         dates = by_place[number]
         if place.own is None and not any(date.basis in _SEEN for date in dates):
             dates = [*_unread(text, spans, number, dates), *dates]
         if only_marked:
             dates = [date for date in dates if date.basis in ("archived", "accessed")]
-        found = _found(place, dates)
+        found = _found(_of_copy(text, spans, number, place, dates), dates)
         if found.kind == "reference":
             found = _quoting(text, spans, number, found)
             found = found if only_marked else _explained(assigned.rest, spans, number, found)
         yield found
+
+
+def _of_copy(
+    text: str,
+    spans: Sequence[Extent],
+    number: int,
+    place: LinkPlace,
+    dates: Sequence[FoundDate],
+) -> LinkPlace:
+    """Return *place* as that of a copy, if its citation has the date of one.
+
+    What is said of the copy counts, also if it was made after a visit.
+    """
+    if not any(date.basis == "archived" and date.moment for date in dates):
+        return place
+    ceiling = spans[number + 1].start if number + 1 < len(spans) else len(text)
+    floor = spans[number - 1].end if number else 0
+    is_copy = names_copy(text, TextSpan(place.start, place.end), floor, ceiling)
+    return place._replace(names_copy=place.names_copy or is_copy)
+
+
+def _doubt_same_page(
+    text: str, places: Sequence[LinkPlace], assigned: dict[int, list[FoundDate]]
+) -> None:
+    """Add the dates of a link to the same link on its line that has none, with a doubt."""
+    for number, (one, other) in enumerate(pairwise(places)):
+        if one.page is None or one.page != other.page or "\n" in text[one.end : other.start]:
+            continue
+        for undated, dated_one in ((number, number + 1), (number + 1, number)):
+            if not assigned[undated]:
+                assigned[undated] += [
+                    date._replace(basis="unmarked") for date in assigned[dated_one]
+                ]
 
 
 def _explained(
@@ -235,6 +295,9 @@ def read_citation(
 
 
 def _found(place: LinkPlace, dates: Sequence[FoundDate]) -> FoundReference:
+    if place.archived is not None and is_seen_next_day(place.archived, dates):
+        # The day of another time zone, or of the night: what the text says counts.
+        place = place._replace(archived=None)
     if place.archived is not None and place.own is None:
         stamp = FoundDate(str(place.archived), place.archived, "archived")
         dates = (stamp, *dates)
@@ -317,6 +380,7 @@ def _assigned(text: str, spans: Sequence[Extent], links: Sequence[TextSpan]) -> 
         date.start for date in others if "T" not in date.text and is_number(text, date)
     }
     tables = tables_in(text)
+    order = order_of_days(text, dates)
     floor = 0
     last: DateBasis = "unmarked"
     shared: list[_SharedDate] = []
@@ -334,11 +398,14 @@ def _assigned(text: str, spans: Sequence[Extent], links: Sequence[TextSpan]) -> 
         is_kept = date.start not in only_marked and len(assigned[number]) < _MOST_DATES
         if basis in _WEAK_BASES and not is_kept:
             continue
-        each = meant_date(text, TextSpan(spans[number].start, spans[number].end), date, basis)
+        link = TextSpan(spans[number].start, spans[number].end)
+        each = meant_date(text, link, in_order(text, date, order), basis)
         assigned[number].append(each)
-        shared.append(_SharedDate(each, basis, number, date.start, numbers))
+        shared.append(_SharedDate(each, basis, number, date.start, numbers, date.end))
         floor = date.end
-    _share(text, spans, assigned, shared)
+    in_turn = _given_in_turn(text, spans, assigned, shared)
+    given = {each.start for each in in_turn}
+    _share(text, spans, assigned, [each for each in shared if each.start not in given])
     seen = sorted(TextSpan(date.start, date.end) for date in [*dates, *others])
     return _Assigned(assigned, masked(shown, seen, _HIDDEN))
 
@@ -352,6 +419,82 @@ class _SharedDate(NamedTuple):
     start: int
     others: range
     """References that the text names together with it."""
+    end: int
+
+
+def _given_in_turn(
+    text: str,
+    spans: Sequence[Extent],
+    assigned: dict[int, list[FoundDate]],
+    shared: Sequence[_SharedDate],
+) -> list[_SharedDate]:
+    """Give each of several links its date, and return these dates.
+
+    In "A and B, accessed 5 November 2010 and 8 December 2010 respectively".
+    """
+    given: list[_SharedDate] = []
+    for word in _RESPECTIVELY.finditer(text) if shared else ():
+        run = [*_dates_up_to(text, shared, word)] or [*_dates_after(text, shared, word)]
+        last = run[-1].number if run else -1
+        first = last - len(run) + 1
+        if len(run) < 2 or any(each.number != last for each in run):
+            continue
+        links = [*_joined_links(text, spans, last)]
+        is_in_turn = len(links) == len(run) and spans[last].end <= run[0].start
+        if not is_in_turn or run[0].basis not in _SEEN:
+            # Not as many links as dates, or not of visits: it stays open which is whose.
+            date = run[0].date
+            date = date._replace(basis="unmarked") if date.basis in _SEEN else date
+            for number in links:
+                assigned[number] = assigned[number] or [date]
+            continue
+        for number, each in enumerate(run, start=first):
+            assigned[last].remove(each.date)
+            assigned[number].append(each.date._replace(basis=run[0].basis))
+        given += run
+    return given
+
+
+def _joined_links(text: str, spans: Sequence[Extent], last: int) -> Iterator[int]:
+    """Yield the numbers of the links of one list in a sentence up to *last*, the last first."""
+    yield last
+    for number in range(last, max(0, last - _MOST_IN_TURN), -1):
+        if not _IN_TURN.fullmatch(text, spans[number - 1].end, spans[number].start):
+            return
+        yield number - 1
+
+
+def _dates_after(
+    text: str, shared: Sequence[_SharedDate], word: re.Match[str]
+) -> Iterator[_SharedDate]:
+    """Yield the dates of one list, which begins after *word*."""
+    end = word.end()
+    is_first = True
+    first = bisect_left(shared, end, key=lambda each: each.start)
+    for each in shared[first : first + _MOST_IN_TURN]:
+        gap = text[end : each.start]
+        is_next = len(gap) <= len(" on the ") and not any(map(str.isdigit, gap))
+        if not (is_next if is_first else _AND_ALSO.fullmatch(gap)):
+            return
+        yield each
+        end, is_first = each.end, False
+
+
+def _dates_up_to(
+    text: str, shared: Sequence[_SharedDate], word: re.Match[str]
+) -> Iterator[_SharedDate]:
+    """Yield the dates of one list, which ends before *word*."""
+    last = bisect_left(shared, word.start(), key=lambda each: each.start)
+    before = shared[max(0, last - _MOST_IN_TURN) : last]
+    run: list[_SharedDate] = []
+    following = word.start()
+    for each in reversed(before):
+        gap = text[each.end : following]
+        if not (_AND_ALSO.fullmatch(gap) if run else gap.strip(" ,()") == ""):
+            break
+        run.append(each)
+        following = each.start
+    yield from reversed(run)
 
 
 def _share(
@@ -371,6 +514,13 @@ def _share(
         for other in _neighbours(text, spans, each.number, each.start):
             if not assigned[other]:
                 assigned[other].append(each.date._replace(basis="unmarked"))
+        following = each.number + 1
+        is_last = following == len(spans) or spans[each.number].end > each.start
+        if is_last or assigned[following]:
+            continue
+        if _ENDS_SENTENCE.fullmatch(text, each.end, spans[following].start):
+            # "A, accessed 5 November 2010. B"
+            assigned[following].append(each.date._replace(basis="unmarked"))
     _doubt_after_two(text, spans, assigned)
 
 
@@ -387,10 +537,23 @@ def _also_of(
     words = text[begin : date.start]
     sentence = words[max(words.rfind(". "), words.rfind("\n")) + 1 :]
     if not _FOR_ALL.search(sentence):
+        if _ENDS_HEADING.match(text, date.end) and _COLLECTIVE.search(sentence):
+            return range(number, _end_of_list(text, spans, number))
         return range(0)
     # As a heading, it is also of what follows.
     end = len(spans) if date.end <= spans[number].start else number
     return range(max(0, number - _MOST_DATES), end)
+
+
+def _end_of_list(text: str, spans: Sequence[Extent], number: int) -> int:
+    """Return the number after the last of the links on the lines from that of *number* on."""
+    while (
+        number + 1 < len(spans)
+        and "\n\n" not in text[spans[number].end : spans[number + 1].start]
+        and _NEXT_ITEM.fullmatch(text, spans[number].end, spans[number + 1].start)
+    ):
+        number += 1
+    return number + 1
 
 
 def _neighbours(text: str, spans: Sequence[Extent], number: int, at: int) -> Iterator[int]:
@@ -539,9 +702,11 @@ def _divided_from(before: str, after: str, rest: str) -> int:
         return breaks
     is_end_of_item = _CLOSED_ITEM.match(after) and not _CLOSED_ITEM.search(before)
     # "A, accessed 5 November 2010, B, accessed 6 November 2011".
-    # "A, accessed 5 November 2010, B".
-    is_in_turn = _begins_with_access(before) and (
-        _begins_with_access(rest) or _ENDS_PART.fullmatch(after) is not None
+    # "A, accessed 5 November 2010, B", and "A, archived on 5 November 2010. B".
+    is_next = _begins_with_access(rest.lstrip(" .")) and _begins_with_access(before.lstrip("."))
+    is_in_turn = is_next or (
+        _begins_with_access(before)
+        and (_ENDS_PART.fullmatch(after) or _ENDS_SENTENCE.fullmatch(after)) is not None
     )
     return -1 if is_end_of_item or is_in_turn else 0
 

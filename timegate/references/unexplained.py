@@ -36,6 +36,42 @@ _ADDRESS: Final = compiled(
 )
 _ALSO_WORDS: Final = frozenset(("may", "mar", "set", "out", "ago", "gen", "mag", "des", "mars"))
 
+_ROMAN: Final = compiled(
+    r"(?<![\w./-])[0-9]{1,2}([./ -])(?:x?i{1,3}|iv|vi{0,3}|ix|x)\1"
+    r"(?:[0-9]{4}|[0-9]{2})(?![\w/-])",
+    re.IGNORECASE,
+)
+"""A day, a month in Roman numerals, and a year."""
+_YEAR_AND_MONTH: Final = compiled(
+    r"(?<![\w./:-])(?<!v\s)(?<!v\.\s)(?:199|20[0-2])[0-9][./-](?:0?[1-9]|1[0-2])(?![\w/-]|[.,][0-9])"
+)
+_SEEN_IN_PART: Final = compiled(
+    r"\b(?:seen|accessed|visited|viewed|retrieved|consulted|checked|vue?|lu|visto|vista|visitado|consultado"
+    r"|consulté|gesehen|abgerufen|besucht|gelesen|set|sett|sedd|hämtad|besøgt|bekeken|bezocht)"
+    r"[\s:]{1,2}(?:(?:on|in|am|im|le|en|el|il|op|den|the|about|ca)\.?\s)?"
+    r"(?:['\u2019]?[0-9]{1,2}(?:[./-][0-9]{1,2})?(?=[\s)\].,;]|$)"
+    r"|(?:spring|summer|autumn|fall|winter|frühling|frühjahr|sommer|herbst|printemps|été|automne|hiver"
+    r"|primavera|verano|otoño|invierno|estate|autunno|inverno|lente|zomer|herfst)\b)",
+    re.IGNORECASE,
+)
+"""A word of access and a part of a date: "seen 5/10", "seen '10", "visited in summer"."""
+_DIGITS: Final = compiled(
+    r"(?<![\w./:,'-])(?<![#$£€\u2116]\s)(?<![#$£€\u2116])"
+    r"(?P<day>[0-9]{8}|[0-9]{6})"
+    r"(?![\w/%€$£°-]|[.,:][0-9]|\s?(?:€|\$|£|%|people|inhabitants|visitors|users|k?m|kg|euros?|dollars|bytes|kb"
+    r"|views|hits|items|pages|words|votes|copies|members|einwohner|habitants|habitantes|abitanti)\b)"
+)
+"""Six or eight digits, which may be a day."""
+_LABEL: Final = compiled(
+    r"\b(?:pmid|pmcid|isbn|issn|oclc|lccn|doi|pii|eprint|id|ids|no|nr|num|number|nummer|número|numéro|bug|issue|ticket|tel|phone"
+    r"|fax|population|page|pages|pp|p|vol|volume|record|item|case|patent|docket|article|artikel|rev|revision|v"
+    r"|version|build|postcode|plz|zip|order|ref|reference|account|code|accession|entry|report|grant|msg|row|line|about"
+    r"|around|over|some|of|from|than|port|status|pid)[.:#\s]{0,3}$",
+    re.IGNORECASE,
+)
+"""What says that the number after it is no date."""
+_LONGEST_LABEL: Final = 16
+
 _COUNT: Final = compiled(
     r"(?<![\w./:=#&?%+-])(?<![0-9] )1[0-7][0-9]{8}(?:[0-9]{3}|[0-9]{6,7})?"
     r"(?![\w/%+-]| [0-9]|\.[0-9]{4})"
@@ -55,6 +91,9 @@ _SIGNS: Final = {
 _SIGNS_OF_DATES: Final = {
     "A time of day without a date stands beside the link": _TIME,
     _PART: _NUMBERS,
+    "What may be a month stands beside the link": _YEAR_AND_MONTH,
+    "A date in Roman numerals stands beside the link": _ROMAN,
+    "A word of access and a part of a date stand beside the link": _SEEN_IN_PART,
 }
 """What says that a date is meant, if there is none."""
 
@@ -68,7 +107,9 @@ def unexplained(text: str, *, dated: bool) -> str:
     found = next((why for why, sign in signs.items() if sign.search(text)), "")
     if found or dated:
         return found
-    return _PART if _has_day(text) else _COUNTED if _has_count(text) else ""
+    if _has_day(text) or _has_digits(text):
+        return _PART
+    return _COUNTED if _has_count(text) else ""
 
 
 def _has_count(text: str) -> bool:
@@ -77,6 +118,34 @@ def _has_count(text: str) -> bool:
         not _OF_OTHER.search(text, max(0, count.start() - 24), count.start())
         for count in _COUNT.finditer(text)
     )
+
+
+def _has_digits(text: str) -> bool:
+    """Whether digits without signs between them may be a day."""
+    for number in _DIGITS.finditer(text):
+        label = _LABEL.search(text, max(0, number.start() - _LONGEST_LABEL), number.start())
+        if label is None and _may_be_day(number["day"]):
+            return True
+    return False
+
+
+def _may_be_day(digits: str) -> bool:
+    """Whether six or eight digits are a day, or a month, in one of the usual orders."""
+    first, second, third = (int(digits[at : at + 2]) for at in (0, 2, 4))
+    year, rest = int(digits[:4]), int(digits[4:])
+    if len(digits) == len("040506"):
+        is_day = _fits(second, third) or _fits(second, first) or _fits(first, second)
+        return is_day or (_is_year(year) and 1 <= rest <= 12)
+    is_last = _is_year(rest) and (_fits(second, first) or _fits(first, second))
+    return is_last or (_is_year(year) and _fits(third, rest % 100))
+
+
+def _fits(month: int, day: int) -> bool:
+    return 1 <= month <= 12 and 1 <= day <= 31
+
+
+def _is_year(number: int) -> bool:
+    return 1991 <= number <= 2099
 
 
 def _has_day(text: str) -> bool:

@@ -106,7 +106,7 @@ _MONTH: Final = compiled(
     rf"(?<!\w){_WORD}(?:ta|ssa|n)?\.?(?:,\s{{0,2}}|[\s/-]{{1,3}})(?:of |de |del )?$"
 )
 _NUMBERS: Final = compiled(
-    r"(?<![0-9./-])([0-9]{1,2})(\s{0,1}[./-]\s{0,1})([0-9]{1,2})\s{0,1}([./-])\s{0,1}$"
+    r"(?<![0-9./-])([0-9]{1,2})(\s{0,1}[./-]\s{0,8})([0-9]{1,2})\s{0,1}([./-])\s{0,8}$"
 )
 _VIETNAMESE: Final = compiled(
     r"(?<![0-9])([0-9]{1,2})\stháng\s([0-9]{1,2})(?:,?\snăm\s|,?\s)$", re.IGNORECASE
@@ -229,11 +229,13 @@ class WrittenDate(NamedTuple):
     """None if it is not certain which date is meant."""
     readings: tuple[Moment, ...] = ()
     """What it may mean, if that is not certain; empty if there is no such date."""
+    impossible: bool = False
+    """Whether there is no such day in its month, which is the only reading."""
 
     @property
     def common(self) -> Moment | None:
         """The part in which all readings agree: the moment, its day, month or year."""
-        return self.moment or common_moment(self.readings)
+        return self.moment or (None if self.impossible else common_moment(self.readings))
 
 
 def common_moment(readings: Sequence[Moment]) -> Moment | None:
@@ -344,11 +346,44 @@ def _stamps(text: str) -> Iterator[WrittenDate]:
             yield WrittenDate(stamp.start(), stamp.end(), stamp[0], moment)
 
 
+_SEEN_DIGITS: Final = compiled(
+    r"\b(?:seen|accessed|access|visited|viewed|retrieved|consulted|checked|downloaded|cited|vue?|lu|visto|visitado|consultado"
+    r"|consultato|consulté|gesehen|abgerufen|abruf|zugriff|besucht|gelesen|sett|hämtad|besøgt|hentet|bekeken|bezocht|geraadpleegd)"
+    r"[\s:=]{1,3}(?:(?:on|am|le|el|il|op|den|em)\s)?(?P<digits>[0-9]{8}|[0-9]{6})(?![\w./:-])",
+    re.IGNORECASE,
+)
+"""Six or eight digits after a word of access: seen 040506."""
+
+
+def _digits_seen(text: str) -> Iterator[WrittenDate]:
+    """Yield digits after a word of access, with what they may mean; none of it is certain."""
+    for seen in _SEEN_DIGITS.finditer(text):
+        digits = seen["digits"]
+        first, second, last = digits[:2], digits[2:4], digits[4:]
+        if len(digits) == len("05112010"):
+            orders = [f"{last}{second}{first}", f"{last}{first}{second}"]
+            if _moment(digits) is not None and digits[:2] in ("19", "20"):
+                continue
+        else:
+            short = (
+                f"{first}{second}{last}",
+                f"{last}{second}{first}",
+                f"{last}{first}{second}",
+            )
+            orders = [f"{20 if int(each[:2]) < 70 else 19}{each}" for each in short]
+            orders += [digits] if digits[:2] in ("19", "20") else []
+        readings = dict.fromkeys(filter(None, map(_moment, orders)))
+        if readings:
+            start = seen.start("digits")
+            yield WrittenDate(start, seen.end(), digits, None, tuple(readings))
+
+
 def other_dates(text: str) -> Iterator[WrittenDate]:
     """Yield what is a date only if its surroundings say so: 20101105, and 5.11.10."""
     text = _folded(text)
     yield from _epochs(text)
     yield from _stamps(text)
+    yield from _digits_seen(text)
     for named, day, month in (
         *((named, named[1], named[2]) for named in _NAMED_SHORT.finditer(text)),
         *((named, named[2], named[1]) for named in _SHORT_NAMED.finditer(text)),
@@ -439,11 +474,21 @@ def _date_around(text: str, at: int, year: re.Match[str]) -> WrittenDate | None:
         begin, length, readings = begin + timed[0], length + timed[1], timed[2]
     begin, finish = start - begin, end + length
     moments = tuple(filter(None, map(_moment, readings)))
+    if not moments and (months := tuple(_months_of(readings))):
+        return WrittenDate(begin, finish, text[begin:finish], None, months, impossible=True)
     if len({*moments}) == 1 and len(moments[0].digits) >= len("20101105"):
         # A mistyped month: one day, which is not certain.
         moments = moments[:1]
     certain = moments[0] if len(moments) == 1 and len(readings) == 1 else None
     return WrittenDate(begin, finish, text[begin:finish], certain, moments)
+
+
+def _months_of(readings: Sequence[str]) -> Iterator[Moment]:
+    """Yield the months of days at the end of a month that do not exist: 31 February 2011."""
+    for digits in dict.fromkeys(readings):
+        is_day = len(digits) == len("20101105")
+        if is_day and "29" <= digits[6:] <= "31" and (month := _moment(digits[:6])):
+            yield month
 
 
 Found = tuple[int, int, list[str]]
@@ -667,6 +712,12 @@ def _numbers_last(year: str, before: str) -> Found | None:
         if readings:
             digits = [reading.digits for reading in readings]
             return len(before) - match.start(), 0, digits
+        day, month = match[1], match[3]
+        if int(month) > 12 and match[4] != ".":
+            day, month = month, day
+        if int(month) <= 12 < int(day) <= 31:
+            # There is no such day in that month: 31/06/2010.
+            return len(before) - match.start(), 0, [_digits(year, month, day)]
     if (match := _ROMAN.search(before)) and match[2] in _ROMAN_MONTHS:
         month = _ROMAN_MONTHS.index(match[2]) + 1
         return len(before) - match.start(), 0, [_digits(year, month, match[1])]

@@ -23,6 +23,12 @@ def test_it_is_said_even_if_a_date_is_used(text: str, why: str) -> None:
         ("anna 2:14 PM", "A time of day without a date"),
         ("on 5 Nov", "What may be a part of a date"),
         ("2010-13-45", "What may be a part of a date"),
+        ("seen 040506", "What may be a part of a date"),
+        ("05112010", "What may be a part of a date"),
+        ("1288952100", "A number that may be a time"),
+        ("2010.5", "What may be a month"),
+        ("5.x.2010", "A date in Roman numerals"),
+        ("seen in spring", "A word of access and a part of a date"),
     ],
 )
 def test_a_part_of_a_date_counts_only_without_a_date(text: str, why: str) -> None:
@@ -54,3 +60,8 @@ def test_a_number_may_be_a_time(text: str, *, is_time: bool) -> None:
 
     assert unexplained(text, dated=False) == why
     assert unexplained(text, dated=True) == ""
+
+
+@pytest.mark.parametrize("text", ["PMID: 040506", "990099", "$121156", "121156 visitors"])
+def test_numbers_of_other_things_are_nothing(text: str) -> None:
+    assert unexplained(text, dated=False) == ""
