@@ -50,7 +50,9 @@ def basis_of_column(
 
 
 _DOTTED: Final = compiled(r"[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{2}")
-_SLASHED: Final = compiled(r"[0-9]{1,2}([/-])[0-9]{1,2}\1[0-9]{4}")
+_SLASHED: Final = compiled(
+    r"[0-9]{1,2}([/-])[0-9]{1,2}\1[0-9]{4}|[0-9]{1,2}/[0-9]{1,2}[ -]{1,2}[0-9]{4}"
+)
 _OF_ENGLISH: Final = frozenset(DATE_WORDS["before"]["accessed"]["en"])
 _DAY_FIRST: Final = compiled(
     "|".join(
@@ -201,9 +203,16 @@ def says_dead(text: str, span: TextSpan, date: WrittenDate) -> bool:
     words = text[span.end : date.start]
     # What is said before the last full stop or semicolon is of another time.
     clause = words[max(words.rfind(". "), words.rfind(";"), words.rfind("\n")) + 1 :]
-    return _DEAD.search(clause) is not None
+    if _DEAD.search(clause) is not None:
+        return True
+    result = _RESULT.match(text, date.end)
+    return result is not None and _DEAD.match(text, result.end()) is not None
 
 
+_RESULT: Final = compiled(
+    r"\s{0,2}(?::|=>?|->|[\u2013\u2014\u2192])\s{0,2}(?:HTTP\s)?", re.IGNORECASE
+)
+"""Between a day and what was seen then: "7 May 2012: 404 not found"."""
 _VISITED: Final = compiled(
     r",?\s(?:I|we)\s(?:last\s|again\s|then\s|also\s|personally\s)?"
     r"(?:visited|accessed|viewed|retrieved|downloaded|printed|captured|checked|looked\sat|opened|read)\s"
@@ -380,6 +389,15 @@ _STATEMENT: Final = compiled(r"\b[SP](?P<property>813|577)(?:[|\t]|:\s)\+$")
 """Before dates in statements of Wikidata: retrieved, and published."""
 
 
+_PAGE_COUNT: Final = compiled(
+    r"[ \t]{0,60}\s{0,3}[ \t]{0,60}\(?[0-9]{1,3}\s(?:of|von|de|sur|di|van|af|av|z|из)\s"
+    r"[0-9]{1,3}\)?[ \t]{0,80}",
+    re.IGNORECASE,
+)
+_TIME_OF_DAY: Final = compiled(r",?\s{1,2}[0-9]{1,2}[:.][0-9]{2}(?![0-9])")
+"""Between the link and the date in the last line of a printed page, and after the date."""
+
+
 def _basis_of_program(text: str, span: TextSpan, date: WrittenDate) -> DateBasis | None:
     """Return what *date* is in a statement or a head, or on a page of archive.today."""
     if statement := _STATEMENT.search(text, max(0, date.start - 9), date.start):
@@ -388,6 +406,8 @@ def _basis_of_program(text: str, span: TextSpan, date: WrittenDate) -> DateBasis
         return None
     if _SAVED_FROM.search(text, max(0, span.start - _NEAR), span.start):
         return "archived"
+    if _PAGE_COUNT.fullmatch(text, span.end, date.start) and _TIME_OF_DAY.match(text, date.end):
+        return "accessed"
     if not _DATE_HEADER.search(text, max(0, date.start - _LONGEST_NAME), date.start):
         return None
     head = [*_SUCCESS.finditer(text, max(span.end, date.start - _LONGEST_HEAD), date.start)]

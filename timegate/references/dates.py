@@ -413,6 +413,11 @@ def names_access(text: str) -> bool:
     return _WAS_SEEN.search(text) is not None or _CHECKED.search(text) is not None
 
 
+def after_access_words(text: str) -> Iterator[int]:
+    """Yield where each word of *text* ends that says that a page was seen."""
+    return (word.end() for word in _WAS_SEEN.finditer(text))
+
+
 _CHECKED: Final = compiled(r"\b(?:checked|verified)\b", re.IGNORECASE)
 
 

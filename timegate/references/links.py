@@ -50,9 +50,14 @@ _START: Final = compiled(
 # Characters that end a link: blanks, quotes, brackets of other scripts, full stops of others.
 _ENDS: Final = (
     r"\s<>\"“”„«»\u2039\u203a`{}\\\u060c\u061b\u061f\u3001\u3002\uff0c"
-    r"\uff1b\uff09\u3011\u300d\u300f\u300b\uff08\uff1c\uff1e\uff3d\u3009"
+    r"\uff1b\uff09\u3010\u3011\u3014\u3015\u300a\u300c\u300d\u300e\u300f\u300b\uff08\uff1c\uff1e\uff3b\uff3d\u3009"
 )
-_BODY: Final = rf"(?:[^{_ENDS}|]|\{{[^\s{{}}<>\"|]{{0,200}}\}}|\\[_%&#~$-])*+"
+# A title in brackets in an address of Wikipedia.
+_TITLE: Final = (
+    r"(?<![!-.0-^`-~])(?:\u300c[^\s\u300c\u300d]{1,80}\u300d"
+    r"|\u300e[^\s\u300e\u300f]{1,80}\u300f)"
+)
+_BODY: Final = rf"(?:[^{_ENDS}|]|\{{[^\s{{}}<>\"|]{{0,200}}\}}|\\[_%&#~$-]|{_TITLE})*+"
 _REST: Final = compiled(_BODY)
 _REST_WITH_PIPES: Final = compiled(rf"(?:{_BODY}|\|(?![\s|\]}}]))*+".replace("*+|", "|", 1))
 _IN_NEXT_LINE: Final = compiled(

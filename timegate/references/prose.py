@@ -87,6 +87,7 @@ _SAME_SENTENCE: Final = compiled(
     re.IGNORECASE,
 )
 """Between two links of one list in a sentence."""
+_QUOTE_MARKS: Final = compiled(r"^(?:> ?){1,5}+", re.MULTILINE)
 _NEXT_ITEM: Final = compiled(r"[^\n]{0,80}\n[^\n]{0,200}")
 """Between two links on lines that follow each other."""
 _AND_ALSO: Final = compiled(
@@ -149,6 +150,7 @@ def dated(
     """
     # Of the same length, so that positions stay.
     text = _INLINE.sub(lambda tag: " " * len(tag[0]), text)
+    text = text.translate(_WIDE_BRACKETS)
     text = respelled(_HYPHENATED.sub(_joined_word, text))
     listed = [part for link in links for part in _divided(link, registry)]
     places = [*merged_places(text, [read_place(link, registry) for link in listed])]
@@ -235,6 +237,7 @@ def _divided(link: TextLink, registry: Registry) -> Iterator[TextLink]:
         yield TextLink(span, part, part, incomplete=True)
 
 
+_WIDE_BRACKETS: Final = {0xFF3B: "[", 0xFF3D: "]"}
 _HYPHENATED: Final = compiled(r"\b([^\W\d_]{2,10})-\r?\n[ \t]{0,8}([^\W\d_]{2,10})\b")
 
 
@@ -369,6 +372,8 @@ def _assigned(text: str, spans: Sequence[Extent], links: Sequence[TextSpan]) -> 
     near = [*_near(spans, len(text))]
     # "/page12 March 2014" is no day.
     shown = masked(text, links, _HIDDEN)
+    # A date may be broken into lines of a quoted message.
+    shown = _QUOTE_MARKS.sub(lambda mark: " " * len(mark[0]), shown)
     dates = [*_outside(_within(shown, near, find_dates), links)]
     others = [
         date

@@ -8,6 +8,7 @@ import re
 from typing import Final
 
 from archives.regex_compat import compiled
+from timegate.references.dates import after_access_words
 from timegate.text.written_dates import MONTHS
 
 _CLOCK: Final = (
@@ -82,6 +83,7 @@ _OF_OTHER: Final = compiled(
 )
 """Words before the number of something else."""
 _COUNTED: Final = "A number that may be a time stands beside the link"
+_NUMBER: Final = compiled(r"[^\d\n\ufffc.;]{0,24}+[0-9]{2}")
 _PART: Final = "What may be a part of a date stands beside the link"
 _SIGNS: Final = {
     "A part of an address stands beside the link and was not read": _ADDRESS,
@@ -109,7 +111,14 @@ def unexplained(text: str, *, dated: bool) -> str:
         return found
     if _has_day(text) or _has_digits(text):
         return _PART
+    if _has_number_after_access(text):
+        return "A word of access and a number stand beside the link, and were not read"
     return _COUNTED if _has_count(text) else ""
+
+
+def _has_number_after_access(text: str) -> bool:
+    """Whether digits follow a word of access: a date in an unknown notation."""
+    return any(_NUMBER.match(text, end) is not None for end in after_access_words(text))
 
 
 def _has_count(text: str) -> bool:

@@ -86,7 +86,7 @@ _DAY: Final = (
 )
 # What may stand before a year of four digits, from the day or the month on.
 _DAY_MONTH: Final = compiled(
-    rf"(?<![0-9A-Za-z./]){_DAY}(?:[\s~/-]{{1,24}}|(?<=\.)){_ARTICLE}{_WORD}\.?,?[\s~/-]{{0,24}}"
+    rf"(?<![0-9A-Za-z./]){_DAY}[\s~/-]{{0,24}}{_ARTICLE}{_WORD}\.?,?[\s~/-]{{0,24}}"
     r"(?:of |de |del |do |år |год )?['\u2019]?$"
 )
 _MONTH_DAY: Final = compiled(
@@ -108,6 +108,8 @@ _MONTH: Final = compiled(
 _NUMBERS: Final = compiled(
     r"(?<![0-9./-])([0-9]{1,2})(\s{0,1}[./-]\s{0,8})([0-9]{1,2})\s{0,1}([./-])\s{0,8}$"
 )
+_SCANDINAVIAN: Final = compiled(r"(?<![\w./-])([0-9]{1,2})/([0-9]{1,2})[ -]{1,2}$")
+"""Before a year, in the north of Europe: 5/11 2010."""
 _VIETNAMESE: Final = compiled(
     r"(?<![0-9])([0-9]{1,2})\stháng\s([0-9]{1,2})(?:,?\snăm\s|,?\s)$", re.IGNORECASE
 )
@@ -166,7 +168,7 @@ _AFTER_LOCAL: Final = compiled(
 )
 """After a year in Basque, Latvian, Lithuanian and Estonian."""
 _AFTER_MONTH_DAY: Final = compiled(
-    rf",?[\s-]{{1,2}}{_WORD}\.?[\s-]{{1,2}}([0-9]{{1,2}})(?:st|nd|rd|th|\.)?(?![0-9:])"
+    rf",?[\s-]{{0,2}}{_WORD}\.?[\s-]{{0,2}}([0-9]{{1,2}})(?:st|nd|rd|th|\.)?(?![0-9:])"
 )
 _AFTER_DAY_MONTH: Final = compiled(
     rf",?\s{{1,2}}([0-9]{{1,2}})\.?\s{{1,2}}(?:de\s)?{_WORD}(?!\w)"
@@ -180,7 +182,8 @@ _FIRST_DAY: Final = compiled(
 _THEN_YEAR: Final = compiled(
     r"\.?\s{0,3},?\s{0,3}(?:of |de |del )?((?:1[6-9]|20)[0-9]{2})(?![0-9])"
 )
-_HYPHENS: Final = {0x2010: "-", 0x2011: "-"}
+_HYPHENS: Final = {0x2010: "-", 0x2011: "-", 0xFF0D: "-", 0xFF0E: ".", 0xFF0F: "/"}
+"""Signs between the numbers of a date, also as wide as Chinese characters."""
 # Dashes are hyphens in a whole date; 2010 and 11 with a dash between them may be two years.
 _DASHES: Final = compiled(
     r"(?<![0-9])([0-9]{1,4})[\u2012\u2013\u2212]([0-9]{1,2})[\u2012\u2013\u2212]([0-9]{1,4})"
@@ -670,7 +673,7 @@ def _year_last(year: str, before: str) -> Found | None:
             return len(before) - match.start(), 0, digits
     if match := _MONTH_DAY_TIME.search(before):
         return len(before) - match.start(), 0, [*_with_time(year, match)]
-    if found := _numbers_last(year, before):
+    if found := _numbers_last(year, before) or _slash_last(year, before):
         return found
     match = _MONTH.search(before)
     if match and _is_month_alone(match[1]) and (month := _month(match[1])):
@@ -704,6 +707,16 @@ def _with_time(year: str, match: re.Match[str]) -> Iterator[str]:
             yield digits
         else:
             yield (local - offset if sign == "+" else local + offset).strftime(form)
+
+
+def _slash_last(year: str, before: str) -> Found | None:
+    """Return the readings of 5/11 2010."""
+    match = _SCANDINAVIAN.search(before)
+    if match is None:
+        return None
+    orders = dict.fromkeys(((match[2], match[1]), (match[1], match[2])))
+    readings = [_digits(year, *each) for each in orders if int(each[0]) <= 12]
+    return (len(before) - match.start(), 0, readings) if readings else None
 
 
 def _numbers_last(year: str, before: str) -> Found | None:
