@@ -228,6 +228,10 @@ _RAW: Final = frozenset(b"%:/?#[]@!$&'()*+,;=-._~^`{|}") | frozenset(
 )
 _LONGEST_SCHEME: Final = 24
 _WEB: Final = ("http", "https", "ftp")
+_FILES: Final = frozenset(
+    ["htm", "html", "shtml", "xhtml", "php", "asp", "aspx", "jsp", "cgi", "pdf", "txt", "xml"]
+)
+"""Suffixes of files that are no top-level domains: ``/web/petabox.php`` is a page."""
 
 
 def is_target(text: str, *, bare: bool) -> bool:
@@ -240,7 +244,8 @@ def is_target(text: str, *, bare: bool) -> bool:
     if scheme and (bare or scheme.lower() in _WEB):
         return bool(text[_after_colon(text, scheme) :].strip("/"))
     first = _first_segment(text)
-    return bare and "." in first.strip(".") and first[0] not in "._-%"
+    is_file = first.rpartition(".")[2].lower() in _FILES
+    return bare and "." in first.strip(".") and first[0] not in "._-%" and not is_file
 
 
 def repaired_target(text: str, position: int, diagnosis: Diagnosis) -> str:

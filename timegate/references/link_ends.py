@@ -57,7 +57,9 @@ _SPACED_PATH: Final = compiled(
 """The rest of a path or a query after a blank in it: " collections/mining/index.html"."""
 _IN_ATTRIBUTE: Final = compiled(r"(?:href|src)\s?=\s?[\"']$", re.IGNORECASE)
 _REST_OF_VALUE: Final = compiled(r"[ ][^\"'<>\n]{1,200}[\"']")
-_LAST_NUMBER: Final = compiled(r"(?<=[a-z/])\.?([0-9]{1,2})$", re.IGNORECASE)
+_LAST_NUMBER: Final = compiled(r"(?<=[a-z/])\.?([0-9]{1,3})$", re.IGNORECASE)
+_NOTE_IN_LINE: Final = compiled(r"(?:^|\n)[ \t]{0,8}[(\[]?(?P<number>[0-9]{1,3})[.)\]]{1,2}\s")
+"""The number of a footnote at the beginning of its line."""
 _NOTE_REACH: Final = 300
 _NOTE_AFTER_WORD: Final = compiled(
     r"(?<![\w/.:@%=-])(?P<word>[^\W\d_]{3,30})[.,;:!?\"\u201d\u2019)]{0,2}"
@@ -71,11 +73,15 @@ def may_end_in_note(text: str, start: int, end: int) -> bool:
 
     A word before the link has the number before it, or one after the link that after it.
     """
-    last = _LAST_NUMBER.search(text, max(start, end - 4), end)
+    last = _LAST_NUMBER.search(text, max(start, end - 5), end)
     if last is None:
         return False
     number, path = int(last[1]), text[start : last.start()].lower()
-    before = _NOTE_AFTER_WORD.finditer(text[max(0, start - _NOTE_REACH) : start])
+    floor = max(0, start - _NOTE_REACH)
+    lines = _NOTE_IN_LINE.finditer(text, floor, start) if last[0].startswith(".") else ()
+    if any(int(note["number"]) == number - 1 for note in lines):
+        return True
+    before = _NOTE_AFTER_WORD.finditer(text[floor:start])
     after = _NOTE_AFTER_WORD.finditer(text[end : end + _NOTE_REACH])
     near = [*((each, number - 1) for each in before), *((each, number + 1) for each in after)]
     # "Part1: /part1, Part2: /part2" are numbers of their own.

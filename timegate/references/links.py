@@ -477,7 +477,7 @@ def video_address(link: str) -> str | None:
     return f"https://www.youtube.com/watch?v={video}"
 
 
-_ARCHIVE_PREFIX: Final = compiled(r"/[0-9]{4,14}[a-z_]{0,4}/$")
+_ARCHIVE_PREFIX: Final = compiled(r"/(?:[0-9]{14}|web/[0-9]{4,14})(?:[a-z]{2}_)?/$")
 
 
 def is_identifier(text: str) -> bool:

@@ -18,7 +18,7 @@ from timegate.identifiers.model import ParsedIdentifier
 from timegate.references import Item
 from timegate.references.broken_lines import has_broken_pwid
 from timegate.references.links import find_links, is_identifier
-from timegate.references.places import is_other_page
+from timegate.references.places import is_other_page, is_plain_url
 
 if TYPE_CHECKING:
     from timegate.references.model import FoundReference
@@ -74,7 +74,8 @@ def read_pasted(text: str, registry: Registry, now: datetime) -> Pasted:
             complaint = error
         else:
             joined = "".join(stripped.split())
-            if not (_is_opaque(reading) or is_other_page(joined, reading, registry)):
+            is_other = is_other_page(joined, reading, registry) or _is_glued(stripped, reading)
+            if not (_is_opaque(reading) or is_other):
                 return Pasted(reading)
     from timegate.references.formats import extract  # noqa: PLC0415
 
@@ -107,6 +108,12 @@ def _is_opaque(reading: ParsedIdentifier) -> bool:
     return reading.kind.is_archive_link and reading.identifier.item is None
 
 
+def _is_glued(text: str, reading: ParsedIdentifier) -> bool:
+    """Whether a line of a plain URL begins with another one: they are two references."""
+    return is_plain_url(reading) and _LINE_OF_LINK.search(text) is not None
+
+
+_LINE_OF_LINK: Final = compiled(r"[\r\n]\s{0,8}https?://", re.IGNORECASE)
 _LISTS: Final = {
     "application/json": "json",
     "text/csv": "csv",

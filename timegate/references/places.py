@@ -42,6 +42,7 @@ _ONCE_MORE: Final = compiled(
     re.IGNORECASE,
 )
 """Between a link and the same link once more."""
+_BLANKS: Final = compiled(r"[ \t]++")
 _VERSION: Final = compiled(r"v[0-9]{1,2}$")
 """The version at the end of a number of arXiv."""
 _CONTINUED: Final = 60
@@ -510,7 +511,9 @@ def _of_same_page(one: LinkPlace, other: LinkPlace, gap: str) -> LinkPlace | Non
     if one.own != other.own or "\n" in gap:
         return None
     # The address as the words of a link to it, or once more in one citation.
-    is_beside = len(gap) <= _ADJACENT or _ONCE_MORE.fullmatch(gap) is not None
+    # Tags between them are blanks.
+    words = _BLANKS.sub(" ", gap)
+    is_beside = len(words) <= _ADJACENT or _ONCE_MORE.fullmatch(words) is not None
     is_same = is_beside or (_is_doi(one) and next(find_dates(gap), None) is None)
     return _as_one(one, other, one, other) if is_same else None
 

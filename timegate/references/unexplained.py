@@ -85,7 +85,13 @@ _OF_OTHER: Final = compiled(
 _COUNTED: Final = "A number that may be a time stands beside the link"
 _NUMBER: Final = compiled(r"[^\d\n\ufffc.;]{0,24}+[0-9]{2}")
 _PART: Final = "What may be a part of a date stands beside the link"
+_BESIDE: Final = compiled(
+    r"\ufffc(?:[\u2010-\u2015\u2212/.-]{1,3}[0-9]{1,2}){2}(?![0-9])"
+    r"|(?<![\w.])(?:[0-9]{1,2}[\u2010-\u2015\u2212/.-]{1,3}){2}\ufffc"
+)
+"""A month and a day in digits, right beside a year."""
 _SIGNS: Final = {
+    "Digits stand right beside a date and were not read": _BESIDE,
     "A part of an address stands beside the link and was not read": _ADDRESS,
     "A year with letters in it stands beside the link and was not read": _MISREAD,
     "A time of day and what may be its time zone were not read": _ZONED,

@@ -56,11 +56,11 @@ _BASIC: Final = compiled(
 """The basic format of ISO 8601, as in calendars: 20101105T102030Z."""
 _NAMED_SHORT: Final = compiled(
     r"(?<![\w./-])([0-9]{1,2})(?:st|nd|rd|th|\.)?[\s-]([^\W\d_]{3,9})\.?,?[\s-]['\u2019]?([0-9]{2})"
-    r"(?![\w:%/-]|[.,][0-9])"
+    r"(?![\w:%/-]|[.,][0-9]|(?<=19|20)\s[0-9]{2}(?![\w:]))"
 )
 """A day, the name of a month and two digits of a year: 5 Nov 10."""
 _SHORT_NAMED: Final = compiled(
-    r"(?<![\w./-])([^\W\d_]{3,9})\.?\s([0-9]{1,2})(?:st|nd|rd|th)?,?\s['\u2019]?([0-9]{2})"
+    r"(?<![\w./-])(?<!\b[0-9]\s)(?<!\b[0-9]{2}\s)([^\W\d_]{3,9})\.?\s([0-9]{1,2})(?:st|nd|rd|th)?,?\s['\u2019]?([0-9]{2})"
     r"(?![\w:%/-]|[.,][0-9])"
 )
 """The same with the month first: Nov 5, 10."""
@@ -70,6 +70,10 @@ _MISREAD: Final = compiled(
 )
 """A date with letters in the place of digits, as OCR reads them: l2 Nov 2OO3."""
 _OCR: Final = str.maketrans("OolI", "0011")
+_SPACED_YEAR: Final = compiled(
+    r"(?<![\w./-])([0-9]{1,2})\.?\s([^\W\d_]{3,9})\.?,?\s(19|20)\s([0-9]{2})(?![\w:%/-]|[.,][0-9])"
+)
+"""A date with a blank in its year, as OCR reads it: 4 May 20 10."""
 _FILE_TIME: Final = compiled(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}\s(?:at|um|om|kl\.?|alle|\u00e0|a\slas)\s$"
 )
@@ -77,8 +81,8 @@ _FILE_TIME: Final = compiled(
 _SHORT_YEAR: Final = compiled(
     r"(?<![\w./-])([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{2})(?![\w/-]|\.[0-9])"
 )
-_SIGNS: Final = "\\u0900-\\u0963\\u0970-\\u0e31\\u0e34-\\u0e4e"
-"""Letters and vowel signs of Indic scripts, which are no letters to `re`."""
+_SIGNS: Final = "\\u0654\\u0900-\\u0963\\u0970-\\u0e31\\u0e34-\\u0e4e"
+"""A sign of Persian, letters and vowel signs of Indic scripts, which are no letters to `re`."""
 _WORD: Final = rf"((?:[^\W\d_]|[{_SIGNS}]){{3,14}})"
 _ARTICLE: Final = r"(?:of |the |de |di |d['\u2019]|da |del )?"
 _DAY: Final = (
@@ -122,7 +126,7 @@ _ROMAN: Final = compiled(
 )
 # What may follow a year.
 _ISO: Final = compiled(
-    r"([-/.])\s?([0-9]{1,2})\1\s?([0-9]{1,2})(?![0-9A-SU-Za-z_-]|\1[0-9])"
+    r"(-{1,2}|[/.])\s?([0-9]{1,2})\1\s?([0-9]{1,2})(?![0-9A-SU-Za-z_-]|\1[0-9])"
     r"|-([0-9]{2})(?![0-9A-Za-z_-])"
 )
 _EXIF: Final = compiled(r":([0-9]{2}):([0-9]{2})(?![0-9:])")
@@ -396,11 +400,7 @@ def other_dates(text: str) -> Iterator[WrittenDate]:
         digits = [_digits(year, number, day) for number in _month(month)]
         if moments := tuple(filter(None, map(_moment, digits))):
             yield WrittenDate(*named.span(), named[0], None, moments)
-    for misread in _MISREAD.finditer(text):
-        day, year = misread[1].translate(_OCR), misread[3].translate(_OCR)
-        digits = [_digits(year, number, day) for number in _month(misread[2])]
-        if moments := tuple(filter(None, map(_moment, digits))):
-            yield WrittenDate(*misread.span(), misread[0], None, moments)
+    yield from _scanned(text)
     for short in _SHORT_YEAR.finditer(text):
         if _FILE_TIME.search(text, max(0, short.start() - 20), short.start()):
             continue
@@ -414,6 +414,23 @@ def other_dates(text: str) -> Iterator[WrittenDate]:
             first = _moment(_digits(f"20{one.zfill(2)}", other, year))
             readings += [first] if first and first not in readings else []
         yield WrittenDate(short.start(), short.end(), short[0], None, tuple(readings))
+
+
+def _scanned(text: str) -> Iterator[WrittenDate]:
+    """Yield dates with a letter in the place of a digit, or a blank in the year."""
+    for scanned, day, month, year in (
+        *((found, found[1], found[2], found[3]) for found in _MISREAD.finditer(text)),
+        *(
+            (found, found[1], found[2], found[3] + found[4])
+            for found in _SPACED_YEAR.finditer(text)
+        ),
+    ):
+        digits = [
+            _digits(year.translate(_OCR), number, day.translate(_OCR))
+            for number in _month(month)
+        ]
+        if moments := tuple(filter(None, map(_moment, digits))):
+            yield WrittenDate(*scanned.span(), scanned[0], None, moments)
 
 
 def whole_date(text: str) -> WrittenDate | None:
