@@ -135,8 +135,13 @@ class Search:
         self._current: set[str] = set()
         """Archives of the groups that were started as a whole."""
         self._pending: dict[asyncio.Task[Attempt], _Question] = {}
-        self._arrived: list[asyncio.Task[Attempt]] = []
-        """Questions that have ended and are still among those pending."""
+        self._cancelled: list[asyncio.Task[Attempt]] = []
+        """Questions that were cancelled and are still among those pending."""
+        self._has_news = False
+        """Whether an answer came that changes what the search does next."""
+        self._is_over = False
+        self._holds = False
+        """Whether a memento was named when the search began to wait."""
         self._woken: asyncio.Future[None] | None = None
         """Ends the wait for the next answer."""
         self._timer: asyncio.TimerHandle | None = None
@@ -165,6 +170,7 @@ class Search:
             self._coalescer.abandon(self._pending)
             raise
         finally:
+            self._is_over = True
             for task in self._pending:
                 task.remove_done_callback(self._note_arrival)
             if self._timer is not None:
@@ -185,7 +191,8 @@ class Search:
             await self._start_more()
             if not self._pending and not await self._ask_all_for_variants():
                 return
-            give_up = began + deadlines.give_up(copy=self._has_memento(), old=old)
+            self._holds = self._has_memento()
+            give_up = began + deadlines.give_up(copy=self._holds, old=old)
             if self._now() >= give_up:
                 return
             await self._wait(give_up)
@@ -196,7 +203,6 @@ class Search:
         if self._selection.has_more_to_check(self._attempts):
             await self._take_place(self._plan.order)
         while await self._selection.check_best(self._attempts, began + deadlines.hard):
-            self._take_arrived()
             self._ended = any(map(self._selection.ends_search, self._attempts))
             give_up = began + deadlines.give_up(copy=self._has_memento(), old=False)
             is_open = self._groups or self._pending
@@ -360,12 +366,14 @@ class Search:
             # A question that is still in our queue moves this on, so it is looked at again.
             start = max(self._next_start + self._queued(), now + _SHORTEST_WAIT)
             until = min(give_up, start)
-        if not self._arrived:
-            await self._next_arrival(until)
-        self._take_arrived()
+        if not self._has_news:
+            await self._next_news(until)
+        self._has_news = False
+        for task in self._cancelled:
+            task.result()
 
-    async def _next_arrival(self, until: float) -> None:
-        """Wait for an answer. `asyncio.wait` would look at all questions after each answer."""
+    async def _next_news(self, until: float) -> None:
+        """Wait for an answer that changes what to do: most answers of ten archives do not."""
         if self._timer is None or self._timer_due != until:
             self._set_timer(until)
         self._woken = self._loop.create_future()
@@ -385,30 +393,49 @@ class Search:
         self._wake()
 
     def _note_arrival(self, task: asyncio.Task[Attempt]) -> None:
-        self._arrived.append(task)
-        woken = self._woken
-        if woken is not None and not woken.done():
-            woken.set_result(None)
+        """Take an answer as soon as it is there."""
+        if self._is_over:
+            return
+        if task.cancelled():
+            # The search ends in the same way.
+            self._cancelled.append(task)
+            self._has_news = True
+        else:
+            attempt = self._take_answer(task)
+            self._has_news = self._has_news or self._is_news(attempt)
+        if self._has_news:
+            self._wake()
+
+    def _take_answer(self, task: asyncio.Task[Attempt]) -> Attempt:
+        archive, variant, _, _ = self._pending.pop(task)
+        self._waited_for(archive)
+        rule = None if variant is None else variant.rule
+        attempt = task.result()
+        # The question may have been started by a search in which the URL is a variant.
+        if attempt.variant != rule:
+            attempt = attempt._replace(variant=rule)
+        return self._take(attempt)
+
+    def _is_news(self, attempt: Attempt) -> bool:
+        """Whether there is anything to do but to wait for the other archives."""
+        return (
+            self._ended
+            or not self._pending
+            or bool(self._groups)
+            or self._query.archive is not None
+            or self._selection.verifies
+            or (not self._holds and self._selection.names_memento(attempt))
+        )
 
     def _wake(self) -> None:
         if self._woken is not None and not self._woken.done():
             self._woken.set_result(None)
 
-    def _take_arrived(self) -> None:
-        """Take the answers that came meanwhile."""
-        arrived, self._arrived = self._arrived, []
-        for task in arrived:
-            archive, variant, _, _ = self._pending.pop(task)
-            self._waited_for(archive)
-            rule = None if variant is None else variant.rule
-            attempt = task.result()
-            # The question may have been started by a search in which the URL is a variant.
-            self._take(attempt if attempt.variant == rule else attempt._replace(variant=rule))
-
-    def _take(self, attempt: Attempt) -> None:
+    def _take(self, attempt: Attempt) -> Attempt:
         attempt = self._selection.narrowed(attempt)
         self._attempts.append(attempt)
         self._ended = self._ended or self._selection.ends_search(attempt)
+        return attempt
 
     def _silent(self) -> list[str]:
         """Return the archives that have not answered for the URL itself, or were not asked."""
