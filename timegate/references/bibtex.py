@@ -133,7 +133,7 @@ def _balanced(text: str, start: int, end: int, closing: str) -> int:
 # Escapes that people write in links for characters with a meaning in TeX.
 _ESCAPE: Final = (
     r"\{\\[_%&#~$^]\}|\\~\{\}|\\[_%&#~$^]|\{\\textasciitilde\}|\\textasciitilde(?:\{\})?+"
-    r"|\{\$\\sim\$\}|\$\\sim\$|\\string~"
+    r"|\{\$\\sim\$\}|\$\\sim\$|\\string~|\{[_%&#~]\}"
 )
 _ESCAPED: Final = compiled(_ESCAPE)
 _URL: Final = compiled(rf"https?://(?:{_ESCAPE}|[^\s{{}}<>\"\\])++", re.IGNORECASE)
@@ -146,6 +146,8 @@ _ACCESS_DATES: Final = (
     *("urldate", "lastaccessed", "lastaccess", "lastchecked", "accessed", "accessdate"),
     *("access-date", "lastvisited", "visited", "retrieved"),
 )
+_MADE: Final = ("timestamp", "date-added", "creationdate", "added-at")
+"""When programs made an entry: JabRef, BibDesk, BibSonomy."""
 _MONTH_NUMBERS: Final = frozenset(map(str, range(1, 13))) | {f"{n:02}" for n in range(1, 10)}
 _NOTHING: Final = Value("", None)
 
@@ -179,7 +181,7 @@ def _place(text: str, fields: Fields, is_archive_link: IsArchiveLink) -> Referen
     references = (first[0], *(link for link, _ in links if link != first[0]))
     date = fields.get("archivedate")
     title = _COMMAND.sub("", _plain(fields, "title"))
-    place = cited(references, tuple(_dates(fields)))._replace(title=title)
+    place = cited(references, _dates(fields))._replace(title=title)
     place = place._replace(item=place.item._replace(quote=_quotation(fields)))
     if archived is None and date is None:
         return _with_room(text, fields, place)
@@ -223,7 +225,7 @@ def _without_link(fields: Fields) -> ReferencePlace | None:
         value = fields.get(name, _NOTHING)
         text = _COMMAND.sub("", _unescaped(value.text)).strip()
         if text or value.trouble:
-            dates = tuple(_dates(fields))
+            dates = _dates(fields)
             return cited((text or name,), dates, value.trouble)
     return None
 
@@ -258,10 +260,32 @@ def _character(escape: re.Match[str]) -> str:
     )
 
 
-def _dates(fields: Fields) -> Iterator[FoundDate]:
+def _dates(fields: Fields) -> tuple[FoundDate, ...]:
+    """Return the dates of an entry; without any, the day on which it was made, in doubt."""
+    made = (each for name in _MADE for each in field_date(_plain(fields, name), "unmarked"))
+    return tuple(_stated_dates(fields)) or tuple(made)
+
+
+def _access_dates(text: str) -> Iterator[FoundDate]:
+    """Yield the date of access in a field, also among words: "Accessed on: May 5th, 2010"."""
+    for stated in field_date(text, "accessed"):
+        noted = [] if stated.moment or stated.readings else [*noted_dates(text)]
+        yield noted[0]._replace(basis="accessed") if len(noted) == 1 else stated
+
+
+def _access_in_parts(fields: Fields) -> str:
+    """Return the date in the fields urlyear, urlmonth and urlday; empty if there is none."""
+    year, month, day = (_plain(fields, f"url{part}") for part in ("year", "month", "day"))
+    if not year or month.isalpha():
+        return " ".join(filter(None, (day, month, year))) if year else ""
+    return "-".join(part.zfill(2) for part in (year, month, day) if part)
+
+
+def _stated_dates(fields: Fields) -> Iterator[FoundDate]:
     yield from field_date(_plain(fields, "archivedate"), "archived")
     for name in _ACCESS_DATES:
-        yield from field_date(_plain(fields, name), "accessed")
+        yield from _access_dates(_plain(fields, name))
+    yield from field_date(_access_in_parts(fields), "accessed")
     for name in ("url", "note", "howpublished", "addendum"):
         note = _URL.sub(" ", _plain(fields, name))
         noted = [*noted_dates(note)]

@@ -72,11 +72,11 @@ _OF_ARCHIVE: Final = compiled(
     re.IGNORECASE,
 )
 _SHOT: Final = compiled(
-    r"\b(?:screen\s?(?:shot|capture|grab)s?|snapshot|capture|print-?out|copy)\sof\s(?:the\s(?:page|site)\s)?[<(\[]?$",
+    r"\b(?:screen\s?(?:shot|capture|grab)s?|snapshots?|captures?|print-?outs?|cop(?:y|ies))\sof\s(?:the\s(?:page|site)\s)?[<(\[]?$",
     re.IGNORECASE,
 )
 _TAKEN: Final = compiled(
-    r"[>)\],]{0,2}\s(?:was\s)?(?:taken|made|captured|printed|recorded)(?:\son)?\s(?:the\s)?",
+    r"[>)\],]{0,2}\s(?:(?:was|were)\s)?(?:taken|made|captured|printed|recorded)(?:\sby\s(?:me|us))?(?:\son)?\s(?:the\s)?",
     re.IGNORECASE,
 )
 """Around the link in "Screenshot of URL taken on 5 May 2010"."""

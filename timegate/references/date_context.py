@@ -64,6 +64,13 @@ _DAY_FIRST: Final = compiled(
     )
 )
 """Words of access in languages that write the day first."""
+
+
+def writes_day_first(words: str) -> bool:
+    """Whether *words* have a word of access of a language that writes the day first."""
+    return _ENGLISH.search(words) is None and _DAY_FIRST.search(words.lower()) is not None
+
+
 _ENGLISH: Final = compiled(
     r"\b(?:accessed|retrieved|visited|viewed|cited|checked|seen|access|downloaded)\b",
     re.IGNORECASE,
@@ -91,7 +98,7 @@ def in_language(text: str, span: TextSpan, date: WrittenDate, basis: DateBasis) 
     if date.moment is None and basis in _SEEN and _SLASHED.fullmatch(date.text):
         # Only in English may the month be first.
         words = text[max(0, date.start - 40) : date.start]
-        if _ENGLISH.search(words) is None and _DAY_FIRST.search(words.lower()):
+        if writes_day_first(words):
             return date._replace(moment=date.readings[0], readings=())
         return date
     if date.moment is not None or "listopad" not in date.text.lower():
@@ -214,7 +221,8 @@ _RESULT: Final = compiled(
 )
 """Between a day and what was seen then: "7 May 2012: 404 not found"."""
 _VISITED: Final = compiled(
-    r",?\s(?:I|we)\s(?:last\s|again\s|then\s|also\s|personally\s)?"
+    r"(?:,?\s(?:at|around|about)\s(?:(?:approximately|around|about)\s)?[0-9]{1,2}[:.][0-9]{2}"
+    r"(?:\s?[ap]\.?m\b\.?)?(?:\s[A-Z]{2,4})?)?,?\s(?:I|we)\s(?:last\s|again\s|then\s|also\s|personally\s)?"
     r"(?:visited|accessed|viewed|retrieved|downloaded|printed|captured|checked|looked\sat|opened|read)\s"
     r"(?:the|this|their|its|your)\s(?:[\w'\u2019-]{1,20}\s){0,2}?"
     r"(?:web\s?sites?|web\s?pages?|sites?|pages?|home\s?pages?|url|link)\b[^.\n]{0,60}$",
@@ -391,7 +399,7 @@ _STATEMENT: Final = compiled(r"\b[SP](?P<property>813|577)(?:[|\t]|:\s)\+$")
 
 _PAGE_COUNT: Final = compiled(
     r"[ \t]{0,60}\s{0,3}[ \t]{0,60}\(?[0-9]{1,3}\s(?:of|von|de|sur|di|van|af|av|z|из)\s"
-    r"[0-9]{1,3}\)?[ \t]{0,80}",
+    r"[0-9]{1,3}\)?[ \t]{0,200}",
     re.IGNORECASE,
 )
 _TIME_OF_DAY: Final = compiled(r",?\s{1,2}[0-9]{1,2}[:.][0-9]{2}(?![0-9])")

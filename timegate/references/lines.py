@@ -13,6 +13,7 @@ from typing import BinaryIO, Final, Literal, NamedTuple
 
 from archives.regex_compat import compiled
 from timegate.references import BadInput, Item
+from timegate.references.date_context import writes_day_first
 from timegate.references.dates import FIRST_PAGE, basis_of_name
 from timegate.references.json_shapes import has_other_pages, known_pages
 from timegate.references.links import find_links
@@ -456,13 +457,15 @@ DateOrder = Literal["day", "month"]
 
 
 def _order_of(heading: str, body: Sequence[Sequence[str]], column: int) -> DateOrder | None:
-    """Return the order of a column: its heading states it, or 25/03/2010 in it shows it.
+    """Return the order of a column: its heading or its language states it, or 25/03/2010 in it.
 
     None if neither does, or if they contradict each other.
     """
     found: set[DateOrder] = set()
     if stated := _ORDER.search(heading):
         found.add("day" if stated["day"] else "month")
+    elif writes_day_first(heading):
+        found.add("day")
     for date in filter(None, (_IN_FIGURES.match(_cell(row, column)) for row in body)):
         first, second = int(date[1]) > _LAST_MONTH, int(date[3]) > _LAST_MONTH
         if first is not second:

@@ -293,9 +293,31 @@ _IN_HOST: Final = compiled(
 """A page whose host is a part of that of the proxy of a library."""
 
 
+_PROOFPOINT: Final = compiled(
+    r"^https?://urldefense\.(?:proofpoint\.)?com/v2/url\?(?:[^#]{0,2000}&)?u=(?P<coded>https?-3A__[^&#\s]{1,8000})"
+    r"|^https?://urldefense\.(?:proofpoint\.)?com/v3/__(?P<plain>https?:/{1,2}[^\s]{1,8000}?)__;[^!\s]{0,2000}!!",
+    re.IGNORECASE,
+)
+
+
+def _filtered_page(link: str) -> str | None:
+    """Return the page in a link of Proofpoint's mail filter; None if it is another link."""
+    match = _PROOFPOINT.match(link)
+    if match is None:
+        return None
+    if match["coded"]:
+        return unquote(match["coded"].replace("-", "%").replace("_", "/"))
+    # An asterisk stands for a character that is elsewhere in the link.
+    return None if "*" in match["plain"] else match["plain"]
+
+
 def wrapped_page(link: str) -> str | None:
     """Return the page to which a link of a mail filter or a search engine leads; else None."""
-    if (page := _amp_page(link)) or (page := _page_in_host(link)):
+    if (
+        (page := _amp_page(link))
+        or (page := _page_in_host(link))
+        or (page := _filtered_page(link))
+    ):
         return page
     match = _WRAPPERS.match(link) or _CACHE.match(link) or _AROUND_PICTURE.match(link)
     if match is None:
@@ -334,7 +356,8 @@ def _page_in_host(link: str) -> str | None:
 def is_redirect(link: str) -> bool:
     """Whether *link* is one of a mail filter, a search engine or a network to another page."""
     match = _WRAPPERS.match(link)
-    return (match is not None and match["reader"] is None) or _AMP.match(link) is not None
+    is_wrapper = match is not None and match["reader"] is None
+    return is_wrapper or any(form.match(link) for form in (_AMP, _PROOFPOINT))
 
 
 class UnknownCopy(NamedTuple):

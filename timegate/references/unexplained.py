@@ -96,7 +96,12 @@ _SIGNS: Final = {
     "A year with letters in it stands beside the link and was not read": _MISREAD,
     "A time of day and what may be its time zone were not read": _ZONED,
 }
+_YEAR_ALONE: Final = compiled(
+    r"\ufffc[ \t]{0,2}[,;:(\[ ][ \t]{0,2}[1-9][0-9]{3}[)\].,;]{0,2}[ \t]{0,4}(?:\n|$)"
+)
+"""Four digits after a link, at the end of its line."""
 _SIGNS_OF_DATES: Final = {
+    "What may be a year stands beside the link": _YEAR_ALONE,
     "A time of day without a date stands beside the link": _TIME,
     _PART: _NUMBERS,
     "What may be a month stands beside the link": _YEAR_AND_MONTH,
