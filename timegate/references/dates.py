@@ -142,12 +142,19 @@ def choose(dates: Iterable[FoundDate], own: Moment | None = None) -> ChosenDate:
         # The archive link and the date that the text states for the copy differ.
         doubt = any(each.basis == "archived" and is_other_day(own, each) for each in listed)
         used = FoundDate(str(own), own, "own")
-        return ChosenDate(own, used, tuple(listed), doubt=doubt)
+        others = [each for each in listed if not _says_same(each, own)]
+        return ChosenDate(own, used, tuple(others), doubt=doubt)
     for basis in _BASES:
         group = [date for date in listed if date.basis == basis]
         if group:
             return _of_group(group, [date for date in listed if date not in group])
     return ChosenDate()
+
+
+def _says_same(date: FoundDate, own: Moment) -> bool:
+    """Whether *date* is that of the copy, perhaps less precise."""
+    said = date.moment.digits if date.basis == "archived" and date.moment else ""
+    return bool(said) and own.digits.startswith(said)
 
 
 def _of_group(group: Sequence[FoundDate], rest: Sequence[FoundDate]) -> ChosenDate:

@@ -276,6 +276,9 @@ def _dates(template: Template) -> Iterator[FoundDate]:
 def _date_of(name: str, value: str) -> Iterator[FoundDate]:
     """Yield the date in a field whose name is that of another language, or of anything."""
     basis = basis_of_name(name)
+    if "://" in value:
+        # The name of a link, such as archive-url, has the same words.
+        return
     if basis in ("archived", "accessed"):
         yield from field_date(value, basis)
     elif date := stated_date(value, basis or "unmarked"):
