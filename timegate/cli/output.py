@@ -23,9 +23,14 @@ TYPED: Final = "timegate.typed"
 
 
 def typed_with(*more: str) -> str:
-    """Return the command line of this command, with *more* at its end."""
+    """Return the command line of this command, with *more* after its options.
+
+    After ``--``, a word is an ID even if it looks like an option.
+    """
     words: tuple[str, ...] = click.get_current_context().meta.get(TYPED, ())
-    return shlex.join(["timegate", *words, *(word for word in more if word not in words)])
+    end = words.index("--") if "--" in words else len(words)
+    added = [word for word in more if word not in words[:end]]
+    return shlex.join(["timegate", *words[:end], *added, *words[end:]])
 
 
 class Styled(NamedTuple):

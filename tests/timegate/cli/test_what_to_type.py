@@ -38,6 +38,13 @@ def test_a_missing_contact_is_shown_in_the_line_that_was_typed() -> None:
     assert f"Try: {line}\n" in result.stderr
 
 
+def test_an_option_to_type_stands_before_the_ids_after_two_hyphens() -> None:
+    result = run("resolve", "--json", "--", "perma.cc/x")
+
+    line = "timegate resolve --json --contact mailto:you@example.org -- perma.cc/x"
+    assert f"Try: {line}\n" in result.stderr
+
+
 @pytest.mark.parametrize("contact", ["foo", "mailto:", "@", "https://", "ftp://example.org/"])
 def test_a_contact_is_a_url_or_an_address(contact: str) -> None:
     result = run("resolve", "--contact", contact, MUSEUM)
