@@ -114,6 +114,11 @@ class ItemResult:
         return delta if isinstance(delta, int) else None
 
     @property
+    def is_of_no_time(self) -> bool:
+        """Whether no time was asked for: it is the newest memento."""
+        return (_mapping(self.report, "time") or {}).get("value") == "latest"
+
+    @property
     def unsure(self) -> bool:
         """Whether an archive that did not answer may hold a better memento."""
         sources = _mapping(self.report, "sources") or {}

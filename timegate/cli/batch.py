@@ -7,7 +7,7 @@ import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from hashlib import blake2b
 from pathlib import Path
@@ -22,10 +22,10 @@ from timegate.batch.model import BadInput, preferences_digest
 from timegate.batch.output import (
     FORMS,
     OrderedRows,
+    Rewriting,
     edited,
-    edits,
     in_words,
-    new_links,
+    rewriting,
 )
 from timegate.batch.run import BadQueue, estimate
 from timegate.batch.source import ListSource
@@ -41,7 +41,6 @@ from timegate.resolution.model import Preferences
 from timegate.responses.referral import is_demo
 from timegate.text import counted
 
-_MOST_LISTED: Final = 10
 _INTERRUPTED: Final = 130
 """128 plus the number of SIGINT, as in shells."""
 _SUFFIXES: Final = {
@@ -132,15 +131,17 @@ class _Batch:
             statistics = Statistics()
             for result in journal.results():
                 statistics.add(result)
-            if self._form not in FORMS:
-                out.writelines(self._whole(journal, statistics))
+            changed = self._rewriting(journal)
+            if changed is not None:
+                out.writelines(edited(self._source.document or "", changed.edits))
+            elif self._form not in FORMS:
+                out.writelines(self._page(journal, statistics))
             if self._options.report is not None:
                 with _replaced(str(self._options.report)) as page:
                     page.writelines(self._page(journal, statistics))
-            added = self._added(journal)
             journal.complete()
         _print(self._summary(statistics))
-        for line in added:
+        for line in () if changed is None else changed.lines:
             _print(line)
         if self._is_rewritten and is_demo(self._config.registry) and not sys.stderr.isatty():
             _print(DEMO_LINKS)
@@ -275,35 +276,19 @@ class _Batch:
                 f"{rate.seconds:g} s"
             )
 
-    def _whole(self, journal: Journal, statistics: Statistics) -> Iterable[bytes]:
+    def _rewriting(self, journal: Journal) -> Rewriting | None:
+        """Return what becomes of the document; None if it is not written again."""
         document = self._source.document
-        if document is None or self._form == "html":
-            return self._page(journal, statistics)
-        return edited(
-            document,
-            edits(document, self._source.places(), journal.result, self._options.require),
-        )
+        if document is None or not self._is_rewritten:
+            return None
+        places, required = self._source.places(), self._options.require
+        return rewriting(document, places, journal.result, required)
 
     @property
     def _is_rewritten(self) -> bool:
         """Whether the result is the document with other links."""
         is_document = self._source.document is not None
         return is_document and self._form not in FORMS and self._form != "html"
-
-    def _added(self, journal: Journal) -> list[str]:
-        """Return what was added to a rewritten document, and what has no copy."""
-        document = self._source.document
-        if document is None or not self._is_rewritten:
-            return []
-        required = self._options.require
-        words = new_links(document, self._source.places(), journal.result, required).words
-        without = [result for result in journal.results() if result.code > 1]
-        lines = [f"  {result.outcome}: {result.item.text}" for result in without[:_MOST_LISTED]]
-        if len(without) > _MOST_LISTED:
-            lines.append(
-                f"  and {len(without) - _MOST_LISTED} more: --report FILE.html has all"
-            )
-        return [*filter(None, [words]), *lines]
 
     def _page(self, journal: Journal, statistics: Statistics) -> Iterator[bytes]:
         gaps = (result for result in journal.results() if result.code or result.is_in_doubt)
