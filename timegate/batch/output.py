@@ -13,9 +13,10 @@ from typing import BinaryIO, Final, NamedTuple
 
 from archives.moment import Moment
 from timegate.batch.journal import Journal
-from timegate.batch.model import ItemResult, Requirement
+from timegate.batch.model import ItemResult, Requirement, is_wanted
 from timegate.references import TextSpan
 from timegate.references.model import Notation, ReferencePlace
+from timegate.resolution.model import Preferences
 from timegate.text import MONTH_NAMES, counted, escaped
 
 COLUMNS: Final = (
@@ -162,6 +163,9 @@ def edited(document: str, edits: Iterable[Edit]) -> Iterator[bytes]:
     yield document[at:].encode(errors="surrogateescape")
 
 
+NO_PREFERENCES: Final = Preferences()
+
+
 class Rewriting(NamedTuple):
     """What becomes of the references of a document."""
 
@@ -204,11 +208,13 @@ def rewriting(
     places: Iterable[ReferencePlace],
     result_of: Callable[[int], ItemResult | None],
     required: Collection[Requirement] = (),
+    preferences: Preferences = NO_PREFERENCES,
 ) -> Rewriting:
     """Return the edits that put better archive links into *document*, and what stays why.
 
     Only links and their dates change, and only if the copy is as good as asked, and has all
-    that is *required*. A link that leads to the very copy it names stays.
+    that is *required*. A link that leads to the very copy it names stays, and one whose archive
+    gave no answer, unless the *preferences* exclude that archive.
     """
     changes: list[Edit] = []
     replaced = added = right = kept = 0
@@ -219,7 +225,9 @@ def rewriting(
             continue
         if _is_same_copy(result):
             right += 1
-        elif reason := _reason_to_keep(place, result, required):
+        elif reason := _reason_to_keep(place, result, required) or _unchecked(
+            result, preferences
+        ):
             kept += 1
             if len(reasons) < _MOST_LISTED:
                 reasons.append(_listed(result, reason))
@@ -273,6 +281,14 @@ def _unfit(result: ItemResult, required: Collection[Requirement]) -> str:
     if not meets(result, required):
         return f"its copy is not known to have what --require {' and '.join(required)} demands"
     return ""
+
+
+def _unchecked(result: ItemResult, preferences: Preferences) -> str:
+    """Return why an archive link stays that may well work; empty if it does not stay."""
+    archive = result.unchecked_archive
+    if archive is None or not is_wanted(archive, preferences):
+        return ""
+    return f"not checked in {archive}; --distrust {archive} replaces the link"
 
 
 def _without_place(place: ReferencePlace, result: ItemResult) -> str:

@@ -282,7 +282,7 @@ class _Batch:
         if document is None or not self._is_rewritten:
             return None
         places, required = self._source.places(), self._options.require
-        return rewriting(document, places, journal.result, required)
+        return rewriting(document, places, journal.result, required, self._preferences)
 
     @property
     def _is_rewritten(self) -> bool:

@@ -15,6 +15,7 @@ from timegate.references import InputFormat
 from timegate.references.bibtex import read_bibtex
 from timegate.references.formats import places_in
 from timegate.references.wikitext import read_wikitext
+from timegate.resolution.model import Preferences
 
 LINK = "https://archive.today/20130203040506/http://www.dr.dk/"
 
@@ -128,6 +129,57 @@ def test_a_link_that_stays_comes_with_its_reason(result: ItemResult, reason: str
     _, listed = rewriting(f"[{LINK}]", places, lambda _: result).lines
 
     assert listed == f"  substitute: http://www.dr.dk/ {reason}"
+
+
+def unchecked(cause: str) -> ItemResult:
+    result = a_result(text=LINK)
+    referral = {"archive": "archive-today", "uri": LINK, "cause": cause}
+    return replace(result, report={**(result.report or {}), "referral": referral})
+
+
+@pytest.mark.parametrize("cause", ["not-in-use", "gated", "no-answer", "rate-limited"])
+def test_a_link_into_an_archive_that_gave_no_answer_stays(cause: str) -> None:
+    places = [*read_wikitext(f"[{LINK}]", is_archive_link)]
+
+    made = rewriting(f"[{LINK}]", places, lambda _: unchecked(cause))
+
+    assert not made.edits
+    assert [*made.lines] == [
+        "no link changed; 1 reference stays as it is:",
+        f"  substitute: {LINK} (not checked in archive-today; "
+        + "--distrust archive-today replaces the link)",
+    ]
+
+
+def test_a_link_stays_if_its_archive_did_not_answer_for_the_copy() -> None:
+    result = a_result(text=LINK)
+    check = {"archive": "archive-today", "uri": LINK, "outcome": "unknown"}
+    failed = replace(result, report={**(result.report or {}), "checks": [check]})
+    gone = replace(
+        result, report={**(result.report or {}), "checks": [{**check, "outcome": "gone"}]}
+    )
+
+    assert rewritten(f"[{LINK}]", failed) == f"[{LINK}]"
+    assert rewritten(f"[{LINK}]", gone) == f"[{FOUND}]"
+
+
+@pytest.mark.parametrize(
+    ("cause", "preferences"),
+    [
+        ("defunct", Preferences()),
+        ("not-in-use", Preferences(exclude=frozenset({"archive-today"}))),
+        ("not-in-use", Preferences(archives=frozenset({"internet-archive"}))),
+    ],
+)
+def test_a_link_into_an_archive_that_is_closed_or_not_wanted_is_replaced(
+    cause: str, preferences: Preferences
+) -> None:
+    page = f"[{LINK}]"
+    places = read_wikitext(page, is_archive_link)
+
+    made = rewriting(page, places, lambda _: unchecked(cause), (), preferences)
+
+    assert b"".join(edited(page, made.edits)).decode() == f"[{FOUND}]"
 
 
 def test_an_archive_cannot_inject_wikitext() -> None:
