@@ -225,8 +225,10 @@ def rewriting(
             continue
         if _is_same_copy(result):
             right += 1
-        elif reason := _reason_to_keep(place, result, required) or _unchecked(
-            result, preferences
+        elif reason := (
+            _reason_to_keep(place, result, required)
+            or _persistent(document, place)
+            or _unchecked(result, preferences)
         ):
             kept += 1
             if len(reasons) < _MOST_LISTED:
@@ -289,6 +291,16 @@ def _unchecked(result: ItemResult, preferences: Preferences) -> str:
     if archive is None or not is_wanted(archive, preferences):
         return ""
     return f"not checked in {archive}; --distrust {archive} replaces the link"
+
+
+_PERSISTENT: Final = re.compile(r"\b(?:urn:(?:pwid|duri|tdb)|pwid|duri|tdb):", re.IGNORECASE)
+
+
+def _persistent(document: str, place: ReferencePlace) -> str:
+    """Return that a PWID or duri at *place* stays: a link does not say what it identifies."""
+    written = "" if place.link is None else document[slice(*place.link)]
+    kept = _PERSISTENT.search(written) is not None
+    return "identifiers stay; --to csv names the copy" if kept else ""
 
 
 def _without_place(place: ReferencePlace, result: ItemResult) -> str:

@@ -144,10 +144,10 @@ def test_a_link_into_an_archive_that_gave_no_answer_stays(cause: str) -> None:
     made = rewriting(f"[{LINK}]", places, lambda _: unchecked(cause))
 
     assert not made.edits
+    because = "(not checked in archive-today; --distrust archive-today replaces the link)"
     assert [*made.lines] == [
         "no link changed; 1 reference stays as it is:",
-        f"  substitute: {LINK} (not checked in archive-today; "
-        + "--distrust archive-today replaces the link)",
+        f"  substitute: {LINK} {because}",
     ]
 
 
@@ -180,6 +180,26 @@ def test_a_link_into_an_archive_that_is_closed_or_not_wanted_is_replaced(
     made = rewriting(page, places, lambda _: unchecked(cause), (), preferences)
 
     assert b"".join(edited(page, made.edits)).decode() == f"[{FOUND}]"
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        "urn:pwid:archive.org:2010-11-05T10:15:00Z:page:http://a.example/",
+        "pwid:archive.org:2010-11-05T10:15:00Z:page:http://a.example/",
+        "duri:2010-11-05:http://a.example/",
+        "https://resolver.example/urn:pwid:archive.org:2010-11-05:page:http://a.example/",
+    ],
+)
+def test_a_persistent_identifier_stays(identifier: str) -> None:
+    text = f"PWID: {identifier}\nSee http://b.example/ (accessed 5 May 2014).\n"
+    places = [*places_in(text, "text", REGISTRY, NOW)]
+
+    made = rewriting(text, places, lambda _: a_result())
+
+    new = b"".join(edited(text, made.edits)).decode()
+    assert new == text.replace("http://b.example/", FOUND)
+    assert made.replaced == 1
 
 
 def test_an_archive_cannot_inject_wikitext() -> None:
