@@ -143,7 +143,7 @@ class _Batch:
         _print(self._summary(statistics))
         for line in () if changed is None else changed.lines:
             _print(line)
-        if self._is_rewritten and is_demo(self._config.registry) and not sys.stderr.isatty():
+        if is_demo(self._config.registry) and not sys.stderr.isatty():
             _print(DEMO_LINKS)
         without = self._source.lines_without()
         if without:

@@ -96,7 +96,10 @@ def test_links_that_the_demo_writes_into_a_document_come_with_when_they_work(
     result = run("resolve", "--demo", "--batch", str(given), "--output", str(out))
 
     assert "http://127.0.0.1:1208/" in out.read_text()
-    assert "The links work while the demo runs: timegate serve --demo" in result.stderr
+    assert (
+        "Links of the demo work while it runs, at port 1208: timegate serve --demo"
+        in result.stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -134,4 +137,7 @@ def test_the_demo_says_at_a_terminal_when_its_links_work(
 
     shown = at_a_terminal([*arguments, "--demo"], tmp_path)
 
-    assert shown.count("The links work while the demo runs: timegate serve --demo") == 1
+    assert (
+        shown.count("Links of the demo work while it runs, at port 1208: timegate serve --demo")
+        == 1
+    )
