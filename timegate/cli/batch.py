@@ -32,7 +32,7 @@ from timegate.batch.source import ListSource
 from timegate.cli.batch_options import BatchOptions
 from timegate.cli.lists import ListJob, OpenEngines, local_engines, rates_in, run_list
 from timegate.cli.options import BASE_URL, DEMO_LINKS
-from timegate.cli.output import echo_text, typed_with, ungrouped
+from timegate.cli.output import echo_text, typed_instead, typed_with, ungrouped
 from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
 from timegate.references.formats import REWRITTEN
@@ -43,6 +43,7 @@ from timegate.text import counted
 
 _INTERRUPTED: Final = 130
 """128 plus the number of SIGINT, as in shells."""
+_ONLY_READ: Final = (".docx", ".pdf")
 _SUFFIXES: Final = {
     "": "jsonl",
     ".jsonl": "jsonl",
@@ -170,19 +171,40 @@ class _Batch:
         suffix = Path(self._options.output).suffix.lower()
         form = self._options.to or _SUFFIXES.get(suffix)
         if form is None:
-            known = ", ".join(filter(None, _SUFFIXES))
-            raise click.UsageError(
-                f"--output {self._options.output}: the format of {suffix} is not known; use "
-                f"{known}, or name it with --to"
-            )
+            raise click.UsageError(self._unknown(suffix))
         rewrites = form == "document" or form in REWRITTEN - {"html"}
-        if rewrites and (
-            self._source.form != form != "document" or not self._source.rewritable
-        ):
-            raise BadInput(
-                f"a list in the format {self._source.form} cannot be written as {form}"
-            )
+        if rewrites and not self._source.rewritable:
+            why = f"a list in the format {self._source.form} cannot be written as {form}"
+            raise BadInput(f"{why}; its results can\nTry: {self._as_rows()}")
+        if rewrites and self._source.form != form != "document":
+            why = f"a list in the format {self._source.form} cannot be written as {form}"
+            raise BadInput(f"{why}\nTry: {self._as_document()}")
         return form
+
+    def _unknown(self, suffix: str) -> str:
+        """Return why no output has the *suffix*, with the line to type."""
+        output = f"--output {self._options.output}:"
+        if suffix in _ONLY_READ:
+            return f"{output} a {suffix} cannot be written; use .csv\nTry: {self._as_rows()}"
+        known = ", ".join(filter(None, _SUFFIXES))
+        rewritable = self._source.rewritable
+        line = self._as_document() if rewritable else self._as_rows()
+        return (
+            f"{output} the format of {suffix} is not known; use {known}, or name it with --to\n"
+            f"Try: {line}"
+        )
+
+    def _as_rows(self) -> str:
+        """Return the command line with which the results are written as CSV."""
+        if self._options.to is not None or self._options.output == "-":
+            return typed_instead("--to", "csv")
+        return typed_instead("--output", str(Path(self._options.output).with_suffix(".csv")))
+
+    def _as_document(self) -> str:
+        """Return the command line with which the document is written again."""
+        # HTML is a report, unless it is asked for as the document.
+        form = self._source.form
+        return typed_instead("--to", "document" if form == "html" else form)
 
     def _journal(self, stack: ExitStack) -> Journal:
         """Open the journal next to the output file; without one, a temporary journal."""

@@ -87,6 +87,31 @@ def test_resuming_without_a_journal_says_that_it_begins_anew(tmp_path: Path) -> 
     assert "1 already done" in again.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "output", "line"),
+    [
+        ("a.txt", "new.txt", "--batch a.txt --output new.txt --to text"),
+        ("a.txt", "new.docx", "--batch a.txt --output new.csv"),
+        ("a.txt", "new.wiki", "--batch a.txt --output new.wiki --to text"),
+        ("a.txt", "-", ""),
+        ("list.csv", "new.txt", "--batch list.csv --output new.csv"),
+        ("a.txt", "new.txt --to wikitext", "--batch a.txt --output new.txt --to text"),
+        ("list.csv", "new.txt --to=document", "--batch list.csv --output new.txt --to=csv"),
+        ("list.csv", "new.md", "--batch list.csv --output new.csv"),
+    ],
+)
+def test_an_output_that_cannot_be_written_comes_with_the_line_to_type(
+    tmp_path: Path, name: str, output: str, line: str
+) -> None:
+    text = {"a.txt": f"We saw {MUSEUM} in May.\n", "list.csv": f"url,x\n{MUSEUM},y\n"}
+    (tmp_path / name).write_text(text[name])
+    with pytest.MonkeyPatch.context() as here:
+        here.chdir(tmp_path)
+        result = run("resolve", "--demo", "--batch", name, "--output", *output.split())
+
+    assert (f"\nTry: timegate resolve --demo {line}\n" in result.stderr) == bool(line)
+
+
 def test_links_that_the_demo_writes_into_a_document_come_with_when_they_work(
     tmp_path: Path,
 ) -> None:
