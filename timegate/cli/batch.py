@@ -5,6 +5,7 @@
 
 import asyncio
 import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -146,14 +147,27 @@ class _Batch:
             _print(line)
         if is_demo(self._config.registry) and not sys.stderr.isatty():
             _print(DEMO_LINKS)
-        without = self._source.lines_without()
-        if without:
+        for line in self._not_read():
+            _print(line)
+        return 0 if self._options.exit_zero else statistics.worst
+
+    def _not_read(self) -> Iterator[str]:
+        """Yield which lines or citations of the list are no references, and how they can be."""
+        if without := self._source.lines_without():
             have = "has" if without == 1 else "have"
-            _print(
+            yield (
                 f"{counted(without, 'line')} {have} no reference: the list was read as text; "
                 "--input-format lines reports every line"
             )
-        return 0 if self._options.exit_zero else statistics.worst
+        if passed := self._source.passed_over():
+            were = "was" if passed == 1 else "were"
+            line = f"{typed_instead('--batch', '-')} < {shlex.quote(self._options.batch or '')}"
+            is_named = self._options.input_format is not None
+            how = "read standard input without --input-format" if is_named else line
+            yield (
+                f"{counted(passed, 'citation')} {were} passed over, neither marked as dead nor "
+                f"with an archive link; to resolve them too: {how}"
+            )
 
     def _check_source(self) -> None:
         """Raise BadInput for a list that was misread, before a journal is created."""
@@ -175,7 +189,7 @@ class _Batch:
         rewrites = form == "document" or form in REWRITTEN - {"html"}
         if rewrites and not self._source.rewritable:
             why = f"a list in the format {self._source.form} cannot be written as {form}"
-            raise BadInput(f"{why}; its results can\nTry: {self._as_rows()}")
+            raise BadInput(f"{why}, its results as CSV\nTry: {self._as_rows()}")
         if rewrites and self._source.form != form != "document":
             why = f"a list in the format {self._source.form} cannot be written as {form}"
             raise BadInput(f"{why}\nTry: {self._as_document()}")

@@ -152,6 +152,28 @@ def test_a_line_of_a_list_without_a_reference_does_not_vanish(
 
 
 @pytest.mark.parametrize(
+    ("options", "how"),
+    [
+        ((), "timegate resolve --demo --batch - < a.wiki\n"),
+        (("--input-format", "wikitext"), "read standard input without --input-format\n"),
+    ],
+)
+def test_citations_of_an_article_that_are_passed_over_are_counted(
+    tmp_path: Path, options: tuple[str, ...], how: str
+) -> None:
+    dead = f"{{{{cite web|url={MUSEUM}|access-date=2010-11-05}}}} {{{{dead link}}}}\n"
+    living = f"{{{{cite web|url={MUSEUM}|title=A}}}}\n"
+    (tmp_path / "a.wiki").write_text(f"{dead}{living}{living}")
+    with pytest.MonkeyPatch.context() as here:
+        here.chdir(tmp_path)
+        result = run("resolve", "--demo", "--batch", "a.wiki", *options)
+
+    assert "1 reference: 1 within" in result.stderr
+    assert "2 citations were passed over, neither marked as dead nor" in result.stderr
+    assert result.stderr.endswith(f"to resolve them too: {how}")
+
+
+@pytest.mark.parametrize(
     "arguments",
     [["resolve", MUSEUM], ["quote", "Open all year", MUSEUM], ["resolve", "--batch", "a.txt"]],
 )
