@@ -189,7 +189,7 @@ class _Batch:
         rewrites = form == "document" or form in REWRITTEN - {"html"}
         if rewrites and not self._source.rewritable:
             why = f"a list in the format {self._source.form} cannot be written as {form}"
-            raise BadInput(f"{why}, its results as CSV\nTry: {self._as_rows()}")
+            raise BadInput(f"{why}; its results can be written as CSV\nTry: {self._as_rows()}")
         if rewrites and self._source.form != form != "document":
             why = f"a list in the format {self._source.form} cannot be written as {form}"
             raise BadInput(f"{why}\nTry: {self._as_document()}")
@@ -199,7 +199,8 @@ class _Batch:
         """Return why no output has the *suffix*, with the line to type."""
         output = f"--output {self._options.output}:"
         if suffix in _ONLY_READ:
-            return f"{output} a {suffix} cannot be written; use .csv\nTry: {self._as_rows()}"
+            why = f"{output} a {suffix} is only read, never written; use .csv"
+            return f"{why}\nTry: {self._as_rows()}"
         known = ", ".join(filter(None, _SUFFIXES))
         rewritable = self._source.rewritable
         line = self._as_document() if rewritable else self._as_rows()
