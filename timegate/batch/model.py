@@ -10,6 +10,7 @@ from archives.model import ArchiveEntry, Closest
 from archives.moment import Moment
 from archives.registry import Registry
 from archives.replay_links import read_link
+from archives.uri import host_of
 from timegate.content.fragments import read_quote
 from timegate.identifiers import parse
 from timegate.references import BadInput as BadInput  # noqa: PLC0414 -- part of it
@@ -108,10 +109,31 @@ class ItemResult:
         return uri if isinstance(uri, str) else None
 
     @property
+    def unchecked_archive(self) -> str | None:
+        """The ID of the archive that the reference names, if it may have the copy; else None.
+
+        It was not queried, or did not answer, or not for the copy; it is not closed for good.
+        """
+        referral = _mapping(self.report, "referral")
+        if referral is not None:
+            return None if referral.get("cause") == "defunct" else str(referral.get("archive"))
+        host = host_of(self.item.references[0])
+        checks = (self.report or {}).get("checks")
+        for check in checks if isinstance(checks, list) else ():
+            if check.get("outcome") == "unknown" and host_of(str(check.get("uri"))) == host:
+                return str(check.get("archive"))
+        return None
+
+    @property
     def delta(self) -> int | None:
         """Seconds from the requested time to the memento; None if either is missing."""
         delta = (_mapping(self.report, "time") or {}).get("delta")
         return delta if isinstance(delta, int) else None
+
+    @property
+    def is_of_no_time(self) -> bool:
+        """Whether no time was asked for: it is the newest memento."""
+        return (_mapping(self.report, "time") or {}).get("value") == "latest"
 
     @property
     def unsure(self) -> bool:
@@ -337,8 +359,13 @@ def _is_allowed(attempt: Attempt, preferences: Preferences, registry: Registry) 
     holder = _holder(attempt.outcome.memento.uri, registry)
     if holder is None or _is_same_archive(attempt.archive, holder, registry):
         return True
-    chosen = preferences.archives is None or holder.id in preferences.archives
-    return chosen and holder.id not in preferences.exclude
+    return is_wanted(holder.id, preferences)
+
+
+def is_wanted(archive: str, preferences: Preferences) -> bool:
+    """Whether *preferences* allow copies in *archive*."""
+    chosen = preferences.archives is None or archive in preferences.archives
+    return chosen and archive not in preferences.exclude
 
 
 def _holder(uri: str, registry: Registry) -> ArchiveEntry | None:

@@ -13,9 +13,10 @@ from typing import BinaryIO, Final, NamedTuple
 
 from archives.moment import Moment
 from timegate.batch.journal import Journal
-from timegate.batch.model import ItemResult, Requirement
+from timegate.batch.model import ItemResult, Requirement, is_wanted
 from timegate.references import TextSpan
 from timegate.references.model import Notation, ReferencePlace
+from timegate.resolution.model import Preferences
 from timegate.text import MONTH_NAMES, counted, escaped
 
 COLUMNS: Final = (
@@ -162,31 +163,154 @@ def edited(document: str, edits: Iterable[Edit]) -> Iterator[bytes]:
     yield document[at:].encode(errors="surrogateescape")
 
 
-def edits(
+NO_PREFERENCES: Final = Preferences()
+
+
+class Rewriting(NamedTuple):
+    """What becomes of the references of a document."""
+
+    edits: list[Edit]
+    """In order, without overlap."""
+    replaced: int
+    added: int
+    right: int
+    """References that already lead to the very copy that they name."""
+    kept: int
+    """References that stay as they are for another reason."""
+    reasons: list[str]
+    """Why references stay, of the first of them."""
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """What was changed, and what was not, for people; nothing without references."""
+        if not (self.replaced or self.added or self.right or self.kept):
+            return
+        changed = [
+            *([f"{counted(self.replaced, 'link')} replaced"] if self.replaced else []),
+            *([f"{counted(self.added, 'archive link')} added"] if self.added else []),
+        ]
+        right = f"; {self.right} already {_leads(self.right)}" if self.right else ""
+        stay = "stays as it is" if self.kept == 1 else "stay as they are"
+        kept = f"; {counted(self.kept, 'reference')} {stay}:" if self.kept else ""
+        yield f"{', '.join(changed) or 'no link changed'}{right}{kept}"
+        yield from (f"  {reason}" for reason in self.reasons)
+        if self.kept > len(self.reasons):
+            more = self.kept - len(self.reasons)
+            yield f"  and {more} more; --report FILE.html has those with less than was asked"
+
+
+def _leads(number: int) -> str:
+    return "leads to its copy" if number == 1 else "lead to their copies"
+
+
+def rewriting(
     document: str,
     places: Iterable[ReferencePlace],
     result_of: Callable[[int], ItemResult | None],
     required: Collection[Requirement] = (),
-) -> Iterator[Edit]:
-    """Yield the edits that put better archive links into *document*, in order.
+    preferences: Preferences = NO_PREFERENCES,
+) -> Rewriting:
+    """Return the edits that put better archive links into *document*, and what stays why.
 
     Only links and their dates change, and only if the copy is as good as asked, and has all
-    that is *required*. A link that leads to the very copy it names stays.
+    that is *required*. A link that leads to the very copy it names stays, and one whose archive
+    gave no answer, unless the *preferences* exclude that archive.
     """
-    changes = [
-        edit
-        for place in places
-        if (result := result_of(place.item.position)) is not None and meets(result, required)
-        for edit in _changes(document, place, result)
-    ]
+    changes: list[Edit] = []
+    replaced = added = right = kept = 0
+    reasons: list[str] = []
+    for place in places:
+        result = result_of(place.item.position)
+        if result is None:
+            continue
+        if _is_same_copy(result):
+            right += 1
+        elif reason := (
+            _reason_to_keep(place, result, required)
+            or _persistent(document, place)
+            or _unchecked(result, preferences)
+        ):
+            kept += 1
+            if len(reasons) < _MOST_LISTED:
+                reasons.append(_listed(result, reason))
+        else:
+            added += bool(place.before_link)
+            replaced += not place.before_link
+            changes += _changes(document, place, result)
     # At equal positions, the order stays: the link, then its date.
     changes.sort(key=lambda edit: edit.span)
+    return Rewriting([*_apart(changes)], replaced, added, right, kept, reasons)
+
+
+_MOST_LISTED: Final = 10
+
+
+def _apart(changes: Iterable[Edit]) -> Iterator[Edit]:
+    """Yield those of *changes*, which are in order, that do not overlap one before."""
     end = 0
     for edit in changes:
         # A template inside the link of another one: the outer one is not a link.
         if edit.span.start >= end:
             yield edit
             end = edit.span.end
+
+
+def _listed(result: ItemResult, reason: str) -> str:
+    """Return a reference that stays, with the reason if the outcome does not say it."""
+    because = "" if reason == result.outcome else f" ({reason})"
+    return f"{result.outcome}: {result.item.text}{because}"
+
+
+def _reason_to_keep(
+    place: ReferencePlace, result: ItemResult, required: Collection[Requirement]
+) -> str:
+    """Return why the reference at *place* stays as it is; empty if it is rewritten."""
+    if result.code > 1:
+        return result.outcome
+    if result.code:
+        return "another date may be meant" if result.item.doubt else result.why
+    return _unfit(result, required) or _without_place(place, result)
+
+
+def _unfit(result: ItemResult, required: Collection[Requirement]) -> str:
+    """Return why the copy of *result* is not linked; empty if it is."""
+    memento = result.memento or {}
+    if memento.get("status") not in (None, 200):
+        # A copy of an error or of a redirect is useless to a reader.
+        return f"the copy is one of status {memento['status']}"
+    if _safe(str(memento.get("uri") or "")) is None:
+        return "the copy has no address on the web"
+    if not meets(result, required):
+        return f"its copy is not known to have what --require {' and '.join(required)} demands"
+    return ""
+
+
+def _unchecked(result: ItemResult, preferences: Preferences) -> str:
+    """Return why an archive link stays that may well work; empty if it does not stay."""
+    archive = result.unchecked_archive
+    if archive is None or not is_wanted(archive, preferences):
+        return ""
+    return f"not checked in {archive}; --distrust {archive} replaces the link"
+
+
+_PERSISTENT: Final = re.compile(r"\b(?:urn:(?:pwid|duri|tdb)|pwid|duri|tdb):", re.IGNORECASE)
+
+
+def _persistent(document: str, place: ReferencePlace) -> str:
+    """Return that a PWID or duri at *place* stays: a link does not say what it identifies."""
+    written = "" if place.link is None else document[slice(*place.link)]
+    kept = _PERSISTENT.search(written) is not None
+    return "identifiers stay; --to csv names the copy" if kept else ""
+
+
+def _without_place(place: ReferencePlace, result: ItemResult) -> str:
+    """Return why there is no link to replace or to add at *place*; empty if there is."""
+    if place.after and not place.item.dates:
+        # Nothing says which copy of the page is meant.
+        return "no date of access, which --at or --published gives"
+    if place.link is not None:
+        return ""
+    return "no date; --at gives one" if result.is_of_no_time else "no link to replace"
 
 
 def meets(result: ItemResult, required: Collection[Requirement]) -> bool:
@@ -199,68 +323,15 @@ def meets(result: ItemResult, required: Collection[Requirement]) -> bool:
     return "quote" not in required or not result.item.quote or result.quote == "found"
 
 
-class NewLinks(NamedTuple):
-    """References without an archive link, and how many of them have one now."""
-
-    without: int
-    added: int
-    undated: int
-    unlike: int = 0
-    """Those with a copy that is not as requested: it is not added."""
-
-    @property
-    def words(self) -> str:
-        """What was added; nothing if every reference had a link."""
-        if not self.without:
-            return ""
-        added = "none" if not self.added else str(self.added)
-        undated = (
-            f"; {self.undated} had no date of access, which --at or --published gives"
-            if self.undated
-            else ""
-        )
-        unlike = (
-            f"; {self.unlike} have only a copy that is not as requested" if self.unlike else ""
-        )
-        unlike = unlike.replace("; 1 have", "; 1 has")
-        words = f"{counted(self.without, 'reference')} had no archive link: {added} got one"
-        return f"{words}{undated}{unlike}"
-
-
-def new_links(
-    document: str,
-    places: Iterable[ReferencePlace],
-    result_of: Callable[[int], ItemResult | None],
-    required: Collection[Requirement] = (),
-) -> NewLinks:
-    """Count the references of *document* for which there is room for a new archive link."""
-    room = [place for place in places if place.before_link]
-    results = [(place, result_of(place.item.position)) for place in room]
-    added = sum(
-        1
-        for place, result in results
-        if result and meets(result, required) and any(_changes(document, place, result))
-    )
-    undated = sum(1 for place in room if place.after and not place.item.dates)
-    unlike = sum(
-        1
-        for place, result in results
-        if place.item.dates and result and result.memento and result.code
-    )
-    return NewLinks(len(room), added, undated, unlike)
-
-
 def _changes(document: str, place: ReferencePlace, result: ItemResult) -> Iterator[Edit]:
-    link = _safe(str((result.memento or {}).get("uri") or ""))
-    if place.link is None or link is None or not _is_better(result):
+    """Yield the edits of the link at *place*, and of its date."""
+    memento = result.memento or {}
+    link = _safe(str(memento.get("uri") or ""))
+    if place.link is None or link is None:
         return
-    written = document[place.link.start : place.link.end]
-    if place.after and not place.item.dates:
-        # Nothing says which copy of the page is meant.
-        return
-    new = _written(link, place.notation, written)
+    new = _written(link, place.notation, document[place.link.start : place.link.end])
     yield Edit(place.link, f"{place.before_link}{new}{place.after}")
-    captured = str((result.memento or {}).get("datetime") or "")
+    captured = str(memento.get("datetime") or "")
     if place.date is not None and len(captured) >= 10:
         written = document[place.date.start : place.date.end]
         day = _dated(captured[:10], written)
@@ -274,12 +345,6 @@ def _written(link: str, notation: Notation, before: str) -> str:
     if notation == "tex" and "\\" in before:
         return "".join(f"\\{c}" if c in "%#&_" else c for c in link)
     return link
-
-
-def _is_better(result: ItemResult) -> bool:
-    status = (result.memento or {}).get("status")
-    # A copy of an error or of a redirect is useless to a reader.
-    return result.code == 0 and status in (None, 200) and not _is_same_copy(result)
 
 
 def _is_same_copy(result: ItemResult) -> bool:

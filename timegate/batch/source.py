@@ -27,6 +27,7 @@ from timegate.references.links import is_identifier
 from timegate.references.model import ReferencePlace, place_of, readable_date
 from timegate.references.office import read_office
 from timegate.references.places import is_other_page
+from timegate.references.wikitext import read_wikitext
 from timegate.text.times import read_time
 from timegate.text.written_dates import whole_date
 
@@ -137,6 +138,20 @@ class ListSource:
             elif line.strip() and not line.startswith("#"):
                 without += 1
         return without if without <= len(starts) else 0
+
+    def passed_over(self) -> int:
+        """Return how many citations of an article are no references.
+
+        They have no archive link, and their link is not marked as dead.
+        """
+        text = self.document
+        if self.form != "wikitext" or text is None or self._guessed:
+            return 0
+        every, dead = (
+            sum(1 for _ in read_wikitext(text, lambda _: False, living=living))
+            for living in (True, False)
+        )
+        return every - dead
 
     def items(self) -> Iterator[Item]:
         """Yield the items."""

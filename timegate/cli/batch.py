@@ -5,9 +5,10 @@
 
 import asyncio
 import os
+import shlex
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from hashlib import blake2b
 from pathlib import Path
@@ -22,17 +23,17 @@ from timegate.batch.model import BadInput, preferences_digest
 from timegate.batch.output import (
     FORMS,
     OrderedRows,
+    Rewriting,
     edited,
-    edits,
     in_words,
-    new_links,
+    rewriting,
 )
 from timegate.batch.run import BadQueue, estimate
 from timegate.batch.source import ListSource
 from timegate.cli.batch_options import BatchOptions
 from timegate.cli.lists import ListJob, OpenEngines, local_engines, rates_in, run_list
 from timegate.cli.options import BASE_URL, DEMO_LINKS
-from timegate.cli.output import echo_text, typed_with, ungrouped
+from timegate.cli.output import echo_text, typed_instead, typed_with, ungrouped
 from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
 from timegate.references.formats import REWRITTEN
@@ -41,9 +42,9 @@ from timegate.resolution.model import Preferences
 from timegate.responses.referral import is_demo
 from timegate.text import counted
 
-_MOST_LISTED: Final = 10
 _INTERRUPTED: Final = 130
 """128 plus the number of SIGINT, as in shells."""
+_ONLY_READ: Final = (".docx", ".pdf")
 _SUFFIXES: Final = {
     "": "jsonl",
     ".jsonl": "jsonl",
@@ -132,26 +133,41 @@ class _Batch:
             statistics = Statistics()
             for result in journal.results():
                 statistics.add(result)
-            if self._form not in FORMS:
-                out.writelines(self._whole(journal, statistics))
+            changed = self._rewriting(journal)
+            if changed is not None:
+                out.writelines(edited(self._source.document or "", changed.edits))
+            elif self._form not in FORMS:
+                out.writelines(self._page(journal, statistics))
             if self._options.report is not None:
                 with _replaced(str(self._options.report)) as page:
                     page.writelines(self._page(journal, statistics))
-            added = self._added(journal)
             journal.complete()
         _print(self._summary(statistics))
-        for line in added:
+        for line in () if changed is None else changed.lines:
             _print(line)
-        if self._is_rewritten and is_demo(self._config.registry) and not sys.stderr.isatty():
+        if is_demo(self._config.registry) and not sys.stderr.isatty():
             _print(DEMO_LINKS)
-        without = self._source.lines_without()
-        if without:
+        for line in self._not_read():
+            _print(line)
+        return 0 if self._options.exit_zero else statistics.worst
+
+    def _not_read(self) -> Iterator[str]:
+        """Yield which lines or citations of the list are no references, and how they can be."""
+        if without := self._source.lines_without():
             have = "has" if without == 1 else "have"
-            _print(
+            yield (
                 f"{counted(without, 'line')} {have} no reference: the list was read as text; "
                 "--input-format lines reports every line"
             )
-        return 0 if self._options.exit_zero else statistics.worst
+        if passed := self._source.passed_over():
+            were = "was" if passed == 1 else "were"
+            line = f"{typed_instead('--batch', '-')} < {shlex.quote(self._options.batch or '')}"
+            is_named = self._options.input_format is not None
+            how = "read standard input without --input-format" if is_named else line
+            yield (
+                f"{counted(passed, 'citation')} {were} passed over, neither marked as dead nor "
+                f"with an archive link; to resolve them too: {how}"
+            )
 
     def _check_source(self) -> None:
         """Raise BadInput for a list that was misread, before a journal is created."""
@@ -169,19 +185,41 @@ class _Batch:
         suffix = Path(self._options.output).suffix.lower()
         form = self._options.to or _SUFFIXES.get(suffix)
         if form is None:
-            known = ", ".join(filter(None, _SUFFIXES))
-            raise click.UsageError(
-                f"--output {self._options.output}: the format of {suffix} is not known; use "
-                f"{known}, or name it with --to"
-            )
+            raise click.UsageError(self._unknown(suffix))
         rewrites = form == "document" or form in REWRITTEN - {"html"}
-        if rewrites and (
-            self._source.form != form != "document" or not self._source.rewritable
-        ):
-            raise BadInput(
-                f"a list in the format {self._source.form} cannot be written as {form}"
-            )
+        if rewrites and not self._source.rewritable:
+            why = f"a list in the format {self._source.form} cannot be written as {form}"
+            raise BadInput(f"{why}; its results can be written as CSV\nTry: {self._as_rows()}")
+        if rewrites and self._source.form != form != "document":
+            why = f"a list in the format {self._source.form} cannot be written as {form}"
+            raise BadInput(f"{why}\nTry: {self._as_document()}")
         return form
+
+    def _unknown(self, suffix: str) -> str:
+        """Return why no output has the *suffix*, with the line to type."""
+        output = f"--output {self._options.output}:"
+        if suffix in _ONLY_READ:
+            why = f"{output} a {suffix} is only read, never written; use .csv"
+            return f"{why}\nTry: {self._as_rows()}"
+        known = ", ".join(filter(None, _SUFFIXES))
+        rewritable = self._source.rewritable
+        line = self._as_document() if rewritable else self._as_rows()
+        return (
+            f"{output} the format of {suffix} is not known; use {known}, or name it with --to\n"
+            f"Try: {line}"
+        )
+
+    def _as_rows(self) -> str:
+        """Return the command line with which the results are written as CSV."""
+        if self._options.to is not None or self._options.output == "-":
+            return typed_instead("--to", "csv")
+        return typed_instead("--output", str(Path(self._options.output).with_suffix(".csv")))
+
+    def _as_document(self) -> str:
+        """Return the command line with which the document is written again."""
+        # HTML is a report, unless it is asked for as the document.
+        form = self._source.form
+        return typed_instead("--to", "document" if form == "html" else form)
 
     def _journal(self, stack: ExitStack) -> Journal:
         """Open the journal next to the output file; without one, a temporary journal."""
@@ -275,35 +313,19 @@ class _Batch:
                 f"{rate.seconds:g} s"
             )
 
-    def _whole(self, journal: Journal, statistics: Statistics) -> Iterable[bytes]:
+    def _rewriting(self, journal: Journal) -> Rewriting | None:
+        """Return what becomes of the document; None if it is not written again."""
         document = self._source.document
-        if document is None or self._form == "html":
-            return self._page(journal, statistics)
-        return edited(
-            document,
-            edits(document, self._source.places(), journal.result, self._options.require),
-        )
+        if document is None or not self._is_rewritten:
+            return None
+        places, required = self._source.places(), self._options.require
+        return rewriting(document, places, journal.result, required, self._preferences)
 
     @property
     def _is_rewritten(self) -> bool:
         """Whether the result is the document with other links."""
         is_document = self._source.document is not None
         return is_document and self._form not in FORMS and self._form != "html"
-
-    def _added(self, journal: Journal) -> list[str]:
-        """Return what was added to a rewritten document, and what has no copy."""
-        document = self._source.document
-        if document is None or not self._is_rewritten:
-            return []
-        required = self._options.require
-        words = new_links(document, self._source.places(), journal.result, required).words
-        without = [result for result in journal.results() if result.code > 1]
-        lines = [f"  {result.outcome}: {result.item.text}" for result in without[:_MOST_LISTED]]
-        if len(without) > _MOST_LISTED:
-            lines.append(
-                f"  and {len(without) - _MOST_LISTED} more: --report FILE.html has all"
-            )
-        return [*filter(None, [words]), *lines]
 
     def _page(self, journal: Journal, statistics: Statistics) -> Iterator[bytes]:
         gaps = (result for result in journal.results() if result.code or result.is_in_doubt)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 BASE_URL: Final = "http://127.0.0.1:1208"
 """Base of the links in results if none is configured: the address of a default server."""
 
-DEMO_LINKS: Final = "The links work while the demo runs: timegate serve --demo"
+DEMO_LINKS: Final = "Links of the demo work while it runs, at port 1208: timegate serve --demo"
 
 config_option = click.option(
     "--config",

@@ -23,9 +23,26 @@ TYPED: Final = "timegate.typed"
 
 
 def typed_with(*more: str) -> str:
-    """Return the command line of this command, with *more* at its end."""
+    """Return the command line of this command, with *more* after its options.
+
+    After ``--``, a word is an ID even if it looks like an option.
+    """
     words: tuple[str, ...] = click.get_current_context().meta.get(TYPED, ())
-    return shlex.join(["timegate", *words, *(word for word in more if word not in words)])
+    end = words.index("--") if "--" in words else len(words)
+    added = [word for word in more if word not in words[:end]]
+    return shlex.join(["timegate", *words[:end], *added, *words[end:]])
+
+
+def typed_instead(option: str, value: str) -> str:
+    """Return the command line of this command, with *value* for *option*."""
+    words: tuple[str, ...] = click.get_current_context().meta.get(TYPED, ())
+    for at, word in enumerate(words):
+        if word == option:
+            changed = (*words[: at + 1], value, *words[at + 2 :])
+            return shlex.join(["timegate", *changed])
+        if word.startswith(f"{option}="):
+            return shlex.join(["timegate", *words[:at], f"{option}={value}", *words[at + 1 :]])
+    return typed_with(option, value)
 
 
 class Styled(NamedTuple):

@@ -18,6 +18,7 @@ _KEY: Final = compiled(r"[^,=\"{}]*+,")
 _BARE: Final = compiled(r"[^\s,{}\"#]++")
 _JOIN: Final = compiled(r"\s*+#\s*+")
 _DELIMITER: Final = compiled(r"[{}\"]")
+_AFTER_VALUE: Final = compiled(r"\s*+(?:[,#})]|\Z)")
 _NOT_READ: Final = ("comment", "preamble")
 _MONTHS: Final = (
     *("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
@@ -121,13 +122,21 @@ def _balanced(text: str, start: int, end: int, closing: str) -> int:
     """Return the index of the matching *closing* character; *end* if it is missing."""
     depth = 0
     for match in _DELIMITER.finditer(text, start, end):
-        if match[0] == closing and depth == 0:
+        if match[0] == closing and depth == 0 and not _is_accent(text, match.start()):
             return match.start()
         if match[0] == "{":
             depth += 1
         elif match[0] == "}":
             depth -= 1
     return end
+
+
+def _is_accent(text: str, at: int) -> bool:
+    r"""Whether the quotation mark *at* is TeX's accent, as in ``Plankalk\"ul``.
+
+    BibTeX demands braces around it. Wikipedia's citations of its own pages have none.
+    """
+    return text[at - 1 : at + 1] == '\\"' and _AFTER_VALUE.match(text, at + 1) is None
 
 
 # Escapes that people write in links for characters with a meaning in TeX.

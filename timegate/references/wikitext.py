@@ -7,7 +7,7 @@ page. This scanner makes one pass without recursion, in time linear in the lengt
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
@@ -164,6 +164,7 @@ _OF_DEAD_LINKS: Final = compiled(
 _DEAD_TAG: Final = compiled(
     rf"\{{\{{\s{{0,4}}(?:{_OF_DEAD_LINKS.pattern})\b([^{{}}]{{0,300}})\}}\}}", re.IGNORECASE
 )
+_BEFORE_TAG: Final = compiled(r"[ \t.,;]{0,9}+")
 _WEBARCHIVE: Final = ("webarchive", "wayback")
 _STAMPED: Final = {"webarchiv": "wayback", "lien archive": "horodatage archive"}
 """Templates with the timestamp of a copy in the Wayback Machine, and its parameter."""
@@ -173,6 +174,9 @@ _MISSING: Final = {
     "internetquelle": (" |archiv-url=", " |archiv-datum="),
     "kilde www": (" |arkivurl=", " |arkivdato="),
 }
+
+"""Templates with other names for the link to a copy, and for its date."""
+_ENGLISH_CITATIONS: Final = ("cite ", "citation")
 
 
 class Field(NamedTuple):
@@ -189,6 +193,8 @@ class Template(NamedTuple):
 
     name: str
     fields: Mapping[str, Field]
+    end: int
+    """The position after its braces."""
 
     def first(self, names: Sequence[str]) -> Field | None:
         """Return the first field with one of *names*; None if there is none."""
@@ -204,10 +210,13 @@ Found = tuple[int, ReferencePlace]
 """The position of a reference in the page, and its ranges."""
 
 
-def cited_by(template: Template, *, living: bool = False) -> Found | None:
+def cited_by(
+    template: Template, *, living: bool = False, tag: re.Match[str] | None = None
+) -> Found | None:
     """Return the reference of a citation with an archive link, or with a dead link.
 
-    *living*: also of one whose link is not marked as dead; it is not rewritten.
+    *living*: also of one whose link is not marked as dead; it is not rewritten. *tag* is the
+    template after it which says that its link is dead.
     """
     if template.name in _WEBARCHIVE:
         return _webarchive(template)
@@ -219,24 +228,27 @@ def cited_by(template: Template, *, living: bool = False) -> Found | None:
     archive_link = link.value if link else ""
     url = _address(url_field.value) if url_field else ""
     named = url or (living and template.value("doi").startswith("10."))
-    if not archive_link and not (named and (living or _is_dead(template))):
+    is_dead = tag is not None or _is_dead(template)
+    if not archive_link and not (named and (living or is_dead)):
         return None
     doi = template.value("doi")
     also = f"https://doi.org/{doi}" if doi.startswith("10.") else ""
     references = tuple(filter(None, (archive_link, url, also)))
     trouble = unreadable(references[0])
-    place = cited(references, tuple(_dates(template)), trouble)
+    dates = tuple(_dates(template)) or (() if tag is None else tuple(_dead_since(tag)))
+    place = cited(references, dates, trouble)
     place = place._replace(
         item=place.item._replace(quote=_quoted(template.value(*_QUOTES))),
         where=(url_field or link or template.fields["doi"]).span,
         title=template.value(*_TITLES),
-        url_status="dead" if _is_dead(template) else template.value("url-status"),
+        url_status="dead" if is_dead else template.value("url-status"),
     )
     if link is not None:
         place = place._replace(link=link.span, date=date.span if date else None)
         return link.span.start, place
     end = url_field.span.end if url_field else template.fields["doi"].span.end
-    if not _is_dead(template):
+    is_named = _is_dead(template) or template.name.startswith(_ENGLISH_CITATIONS)
+    if not (is_dead and (is_named or template.name in _MISSING)):
         return end, place
     return end, _missing(template.name, place, TextSpan(end, end), date)
 
@@ -346,7 +358,9 @@ def read_wikitext(
     """
     hidden = [*_hidden(text)]
     citations = [
-        found for each in templates(text, hidden) if (found := cited_by(each, living=living))
+        found
+        for each in templates(text, hidden)
+        if (found := cited_by(each, living=living, tag=_tag_after(text, each)))
     ]
     taken = sorted(
         [span for _, place in citations for span in (place.link, place.date) if span] + hidden
@@ -367,10 +381,19 @@ class DeadTag(NamedTuple):
 def dead_tags(text: str) -> Iterator[DeadTag]:
     """Yield the tags of dead links that have a date, in order."""
     for tag in _DEAD_TAG.finditer(text):
-        values = (field.rpartition("=")[2] for field in tag[1].split("|"))
-        date = next(filter(None, (stated_date(value, "dead") for value in values)), None)
-        if date is not None:
-            yield DeadTag(tag.start(), date)
+        yield from (DeadTag(tag.start(), date) for date in _dead_since(tag))
+
+
+def _dead_since(tag: re.Match[str]) -> Iterator[FoundDate]:
+    """Yield the date in the *tag* of a dead link, if it has one."""
+    values = (field.rpartition("=")[2] for field in tag[1].split("|"))
+    yield from islice(filter(None, (stated_date(value, "dead") for value in values)), 1)
+
+
+def _tag_after(text: str, template: Template) -> re.Match[str] | None:
+    """Return the tag of a dead link right after *template*; None if there is none."""
+    blank = _BEFORE_TAG.match(text, template.end)
+    return _DEAD_TAG.match(text, blank.end()) if blank else None
 
 
 def template_spans(text: str) -> Iterator[TextSpan]:
@@ -433,7 +456,8 @@ def _template(text: str, bounds: Sequence[int]) -> Template:
         if equals >= 0 and end - start <= _LONGEST:
             # MediaWiki uses the last of equal names.
             fields[text[start:equals].strip().lower()] = _field(text, equals + 1, end)
-    return Template(text[name.start : name.end].strip().lower(), fields)
+    end = bounds[-1] + len("}}")
+    return Template(text[name.start : name.end].strip().lower(), fields, end)
 
 
 def _field(text: str, start: int, end: int) -> Field:

@@ -1,5 +1,6 @@
 """Documents with rewritten archive links."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -9,11 +10,12 @@ from hypothesis import strategies as st
 from archives.registry import load_known
 from tests.timegate.batch.results import FOUND, a_result
 from timegate.batch.model import ItemResult
-from timegate.batch.output import edited, edits
+from timegate.batch.output import edited, rewriting
 from timegate.references import InputFormat
 from timegate.references.bibtex import read_bibtex
 from timegate.references.formats import places_in
 from timegate.references.wikitext import read_wikitext
+from timegate.resolution.model import Preferences
 
 LINK = "https://archive.today/20130203040506/http://www.dr.dk/"
 
@@ -24,7 +26,7 @@ def is_archive_link(link: str) -> bool:
 
 def rewritten(text: str, result: ItemResult | None) -> str:
     places = read_wikitext(text, is_archive_link)
-    return b"".join(edited(text, edits(text, places, lambda _: result))).decode()
+    return b"".join(edited(text, rewriting(text, places, lambda _: result).edits)).decode()
 
 
 @pytest.mark.parametrize(
@@ -76,6 +78,130 @@ def test_a_link_to_the_copy_that_it_names_stays() -> None:
     assert rewritten(f"[{LINK}]", same) == f"[{LINK}]"
 
 
+def test_what_was_changed_and_what_stays_why_adds_up_to_all_references() -> None:
+    page = (
+        "@misc{a, url={http://a/}, urldate={2013-02-03}}\n"
+        f"@misc{{b, url={{{LINK}}}, archivedate={{2013-02-03}}}}\n"
+        "@misc{c, url={http://c/}}\n"
+        "@misc{d, doi={10.1/x}, urldate={2013}}\n"
+        "@misc{e, url={http://e/}, urldate={03/04/2013}}\n"
+        "@misc{f, url={http://f/}, urldate={2013}}\n"
+    )
+    doubtful = a_result(code=1, outcome="approximate", text="http://e/")
+    doubtful = replace(doubtful, item=doubtful.item._replace(doubt=True))
+    results = {4: doubtful, 5: a_result(code=3, outcome="absent", text="http://f/")}
+    places = read_bibtex(page, is_archive_link)
+
+    made = rewriting(page, places, lambda number: results.get(number, a_result()))
+
+    assert [*made.lines] == [
+        "1 link replaced, 1 archive link added; 4 references stay as they are:",
+        "  substitute: http://www.dr.dk/ (no date of access, which --at or --published gives)",
+        "  substitute: http://www.dr.dk/ (no link to replace)",
+        "  approximate: http://e/ (another date may be meant)",
+        "  absent: http://f/",
+    ]
+
+
+def test_only_the_first_references_that_stay_are_listed() -> None:
+    page = f"{LINK}\n" * 13
+    absent = a_result(code=3, outcome="absent", uri=None)
+    places = read_wikitext(page, is_archive_link)
+
+    first, *listed, last = rewriting(page, places, lambda _: absent).lines
+
+    assert first == "no link changed; 13 references stay as they are:"
+    assert listed == ["  absent: http://www.dr.dk/"] * 10
+    assert last.startswith("  and 3 more; ")
+
+
+@pytest.mark.parametrize(
+    ("result", "reason"),
+    [
+        (a_result(code=1), "(why)"),
+        (a_result(status=404), "(the copy is one of status 404)"),
+        (a_result(uri="javascript:alert(1)"), "(the copy has no address on the web)"),
+    ],
+)
+def test_a_link_that_stays_comes_with_its_reason(result: ItemResult, reason: str) -> None:
+    places = read_wikitext(f"[{LINK}]", is_archive_link)
+
+    _, listed = rewriting(f"[{LINK}]", places, lambda _: result).lines
+
+    assert listed == f"  substitute: http://www.dr.dk/ {reason}"
+
+
+def unchecked(cause: str) -> ItemResult:
+    result = a_result(text=LINK)
+    referral = {"archive": "archive-today", "uri": LINK, "cause": cause}
+    return replace(result, report={**(result.report or {}), "referral": referral})
+
+
+@pytest.mark.parametrize("cause", ["not-in-use", "gated", "no-answer", "rate-limited"])
+def test_a_link_into_an_archive_that_gave_no_answer_stays(cause: str) -> None:
+    places = [*read_wikitext(f"[{LINK}]", is_archive_link)]
+
+    made = rewriting(f"[{LINK}]", places, lambda _: unchecked(cause))
+
+    assert not made.edits
+    because = "(not checked in archive-today; --distrust archive-today replaces the link)"
+    assert [*made.lines] == [
+        "no link changed; 1 reference stays as it is:",
+        f"  substitute: {LINK} {because}",
+    ]
+
+
+def test_a_link_stays_if_its_archive_did_not_answer_for_the_copy() -> None:
+    result = a_result(text=LINK)
+    check = {"archive": "archive-today", "uri": LINK, "outcome": "unknown"}
+    failed = replace(result, report={**(result.report or {}), "checks": [check]})
+    gone = replace(
+        result, report={**(result.report or {}), "checks": [{**check, "outcome": "gone"}]}
+    )
+
+    assert rewritten(f"[{LINK}]", failed) == f"[{LINK}]"
+    assert rewritten(f"[{LINK}]", gone) == f"[{FOUND}]"
+
+
+@pytest.mark.parametrize(
+    ("cause", "preferences"),
+    [
+        ("defunct", Preferences()),
+        ("not-in-use", Preferences(exclude=frozenset({"archive-today"}))),
+        ("not-in-use", Preferences(archives=frozenset({"internet-archive"}))),
+    ],
+)
+def test_a_link_into_an_archive_that_is_closed_or_not_wanted_is_replaced(
+    cause: str, preferences: Preferences
+) -> None:
+    page = f"[{LINK}]"
+    places = read_wikitext(page, is_archive_link)
+
+    made = rewriting(page, places, lambda _: unchecked(cause), (), preferences)
+
+    assert b"".join(edited(page, made.edits)).decode() == f"[{FOUND}]"
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        "urn:pwid:archive.org:2010-11-05T10:15:00Z:page:http://a.example/",
+        "pwid:archive.org:2010-11-05T10:15:00Z:page:http://a.example/",
+        "duri:2010-11-05:http://a.example/",
+        "https://resolver.example/urn:pwid:archive.org:2010-11-05:page:http://a.example/",
+    ],
+)
+def test_a_persistent_identifier_stays(identifier: str) -> None:
+    text = f"PWID: {identifier}\nSee http://b.example/ (accessed 5 May 2014).\n"
+    places = [*places_in(text, "text", REGISTRY, NOW)]
+
+    made = rewriting(text, places, lambda _: a_result())
+
+    new = b"".join(edited(text, made.edits)).decode()
+    assert new == text.replace("http://b.example/", FOUND)
+    assert made.replaced == 1
+
+
 def test_an_archive_cannot_inject_wikitext() -> None:
     evil = "https://a/}}|[[x]] <script>\n|é"
 
@@ -92,7 +218,7 @@ def test_bibtex_is_rewritten_in_place() -> None:
     )
     places = read_bibtex(text, is_archive_link)
 
-    new = b"".join(edited(text, edits(text, places, lambda _: a_result()))).decode()
+    new = b"".join(edited(text, rewriting(text, places, lambda _: a_result()).edits)).decode()
 
     assert new == text.replace(LINK, FOUND).replace("2013-02-03", "2013-02-04")
 
@@ -170,9 +296,9 @@ def test_a_hostile_document_changes_in_its_links_only(
     )
     places = list(places_in(text, form, REGISTRY, NOW))
 
-    made = list(
-        edits(text, places, lambda number: a_result(uri=f"https://new.example/{number}/"))
-    )
+    made = rewriting(
+        text, places, lambda number: a_result(uri=f"https://new.example/{number}/")
+    ).edits
 
     new = b"".join(edited(text, made)).decode(errors="surrogateescape")
     rest = new
@@ -203,7 +329,7 @@ def test_a_hostile_document_changes_in_its_links_only(
 def test_a_link_in_code_or_in_a_comment_stays(form: InputFormat, text: str) -> None:
     page = text.format("http://a.example/x (accessed 5 May 2014)")
 
-    made = [*edits(page, places_in(page, form, REGISTRY, NOW), lambda _: a_result())]
+    made = rewriting(page, places_in(page, form, REGISTRY, NOW), lambda _: a_result()).edits
 
     assert made == []
 
@@ -212,6 +338,6 @@ def test_a_link_in_code_or_in_a_comment_stays(form: InputFormat, text: str) -> N
 def test_a_dated_link_of_every_format_is_rewritten(form: InputFormat) -> None:
     page = LINKS[form].format(1, LINK)
 
-    made = [*edits(page, places_in(page, form, REGISTRY, NOW), lambda _: a_result())]
+    made = rewriting(page, places_in(page, form, REGISTRY, NOW), lambda _: a_result()).edits
 
     assert FOUND in made[0].text

@@ -124,6 +124,20 @@ def test_the_output_of_a_finished_run_can_be_written_again(tmp_path: Path) -> No
     assert out.read_bytes() == first
 
 
+def test_references_may_be_appended_to_a_list_that_is_continued(tmp_path: Path) -> None:
+    path, out = listed(tmp_path, "nonsense\n"), tmp_path / "out.jsonl"
+    batch(tmp_path, "--batch", path, "--output", str(out))
+    listed(tmp_path, "nonsense\nnewer\n")
+
+    longer = batch(tmp_path, "--batch", path, "--output", str(out), "--resume")
+    listed(tmp_path, "nonsense\n")
+    shorter = batch(tmp_path, "--batch", path, "--output", str(out), "--resume")
+
+    assert "2 references, 1 already done" in longer.stderr
+    assert len(out.read_text().splitlines()) == 2
+    assert "the journal of a longer list: it has item 2" in shorter.stderr
+
+
 def test_the_journal_of_a_finished_run_is_not_in_the_way_of_another_list(
     tmp_path: Path,
 ) -> None:

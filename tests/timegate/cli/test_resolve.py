@@ -239,8 +239,8 @@ def test_entries_without_an_archive_link_get_one(tmp_path: Path) -> None:
     assert "archivedate = {2010-11-05}, urldate = {2010-11-05}}" in first
     assert new.read_text().count("archiveurl") == 1
     assert (
-        "3 references had no archive link: 1 got one; "
-        "1 had no date of access, which --at or --published gives\n"
+        "1 archive link added; 2 references stay as they are:\n"
+        f"  within: {HOME} (no date of access, which --at or --published gives)\n"
         "  absent: http://nowhere.example/\n"
     ) in result.stderr
 
@@ -253,7 +253,7 @@ def test_a_new_archive_link_is_read_again_and_stays(tmp_path: Path) -> None:
     result = resolve("--batch", str(new), "--output", str(again))
 
     assert again.read_bytes() == new.read_bytes()
-    assert "no archive link" not in result.stderr
+    assert "no link changed; 1 already leads to its copy\n" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,13 @@ def test_a_missing_contact_is_shown_in_the_line_that_was_typed() -> None:
     assert f"Try: {line}\n" in result.stderr
 
 
+def test_an_option_to_type_stands_before_the_ids_after_two_hyphens() -> None:
+    result = run("resolve", "--json", "--", "perma.cc/x")
+
+    line = "timegate resolve --json --contact mailto:you@example.org -- perma.cc/x"
+    assert f"Try: {line}\n" in result.stderr
+
+
 @pytest.mark.parametrize("contact", ["foo", "mailto:", "@", "https://", "ftp://example.org/"])
 def test_a_contact_is_a_url_or_an_address(contact: str) -> None:
     result = run("resolve", "--contact", contact, MUSEUM)
@@ -80,6 +87,31 @@ def test_resuming_without_a_journal_says_that_it_begins_anew(tmp_path: Path) -> 
     assert "1 already done" in again.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "output", "line"),
+    [
+        ("a.txt", "new.txt", "--batch a.txt --output new.txt --to text"),
+        ("a.txt", "new.docx", "--batch a.txt --output new.csv"),
+        ("a.txt", "new.wiki", "--batch a.txt --output new.wiki --to text"),
+        ("a.txt", "-", ""),
+        ("list.csv", "new.txt", "--batch list.csv --output new.csv"),
+        ("a.txt", "new.txt --to wikitext", "--batch a.txt --output new.txt --to text"),
+        ("list.csv", "new.txt --to=document", "--batch list.csv --output new.txt --to=csv"),
+        ("list.csv", "new.md", "--batch list.csv --output new.csv"),
+    ],
+)
+def test_an_output_that_cannot_be_written_comes_with_the_line_to_type(
+    tmp_path: Path, name: str, output: str, line: str
+) -> None:
+    text = {"a.txt": f"We saw {MUSEUM} in May.\n", "list.csv": f"url,x\n{MUSEUM},y\n"}
+    (tmp_path / name).write_text(text[name])
+    with pytest.MonkeyPatch.context() as here:
+        here.chdir(tmp_path)
+        result = run("resolve", "--demo", "--batch", name, "--output", *output.split())
+
+    assert (f"\nTry: timegate resolve --demo {line}\n" in result.stderr) == bool(line)
+
+
 def test_links_that_the_demo_writes_into_a_document_come_with_when_they_work(
     tmp_path: Path,
 ) -> None:
@@ -89,7 +121,10 @@ def test_links_that_the_demo_writes_into_a_document_come_with_when_they_work(
     result = run("resolve", "--demo", "--batch", str(given), "--output", str(out))
 
     assert "http://127.0.0.1:1208/" in out.read_text()
-    assert "The links work while the demo runs: timegate serve --demo" in result.stderr
+    assert (
+        "Links of the demo work while it runs, at port 1208: timegate serve --demo"
+        in result.stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -117,6 +152,28 @@ def test_a_line_of_a_list_without_a_reference_does_not_vanish(
 
 
 @pytest.mark.parametrize(
+    ("options", "how"),
+    [
+        ((), "timegate resolve --demo --batch - < a.wiki\n"),
+        (("--input-format", "wikitext"), "read standard input without --input-format\n"),
+    ],
+)
+def test_citations_of_an_article_that_are_passed_over_are_counted(
+    tmp_path: Path, options: tuple[str, ...], how: str
+) -> None:
+    dead = f"{{{{cite web|url={MUSEUM}|access-date=2010-11-05}}}} {{{{dead link}}}}\n"
+    living = f"{{{{cite web|url={MUSEUM}|title=A}}}}\n"
+    (tmp_path / "a.wiki").write_text(f"{dead}{living}{living}")
+    with pytest.MonkeyPatch.context() as here:
+        here.chdir(tmp_path)
+        result = run("resolve", "--demo", "--batch", "a.wiki", *options)
+
+    assert "1 reference: 1 within" in result.stderr
+    assert "2 citations were passed over, neither marked as dead nor" in result.stderr
+    assert result.stderr.endswith(f"to resolve them too: {how}")
+
+
+@pytest.mark.parametrize(
     "arguments",
     [["resolve", MUSEUM], ["quote", "Open all year", MUSEUM], ["resolve", "--batch", "a.txt"]],
 )
@@ -127,4 +184,7 @@ def test_the_demo_says_at_a_terminal_when_its_links_work(
 
     shown = at_a_terminal([*arguments, "--demo"], tmp_path)
 
-    assert shown.count("The links work while the demo runs: timegate serve --demo") == 1
+    assert (
+        shown.count("Links of the demo work while it runs, at port 1208: timegate serve --demo")
+        == 1
+    )

@@ -124,6 +124,23 @@ def test_one_line_may_contain_several_entries() -> None:
     assert [place.item.text for place in read(text)] == ["http://a/", "http://b/", "http://c/"]
 
 
+def test_an_accent_does_not_end_a_value_in_quotation_marks() -> None:
+    text = (
+        ' @misc{ wiki:xxx,\n   author = "{Wikipedia contributors}",\n'
+        '   title = "Plankalk\\"ul --- {Wikipedia}{,} The Free Encyclopedia",\n'
+        '   edition = "2\\"",\n'
+        "   howpublished = {\\url{https://en.wikipedia.org/w/index.php?title=Plankalk%C3%BCl}},\n"
+        '   note = "[Online; accessed 19-September-2014]"\n }\n'
+    )
+
+    (place,) = read(text)
+
+    assert place.item.references == (
+        "https://en.wikipedia.org/w/index.php?title=Plankalk%C3%BCl",
+    )
+    assert place.item.dates == ("19-September-2014",)
+
+
 def test_comments_and_preambles_are_not_entries() -> None:
     text = (
         '@comment{jabref-meta: url = {http://no/}}\n@preamble{"\\newcommand{\\url}" # "x"}\n'

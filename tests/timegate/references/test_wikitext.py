@@ -58,6 +58,39 @@ def test_links_are_found_in_place(text: str, found: list[tuple[str, str | None]]
 
 
 @pytest.mark.parametrize(
+    "after", ["{{dead link|date=March 2015}}", " {{Dead link}}</ref>", ". {{toter Link}}"]
+)
+def test_a_citation_with_a_tag_after_it_is_of_a_dead_link(after: str) -> None:
+    text = f"<ref>{{{{cite web|url=http://a.example/|access-date=2010-11-05}}}}{after}"
+
+    (place,) = read(text)
+
+    assert (place.item.dates, place.item.doubt) == (("2010-11-05",), False)
+    assert place.before_link == " |archive-url="
+
+
+def test_when_a_link_was_found_dead_is_not_when_the_page_was_seen() -> None:
+    (place,) = read("{{cite web|url=http://a.example/}} {{dead link|date=March 2015}}")
+
+    assert place.item.dates == ()
+    assert place.item.doubt
+    assert "March 2015" in place.item.said
+
+
+@pytest.mark.parametrize(
+    "between", ["</ref><ref>", " [http://b/ b] ", "\n\n", " {{cite web|title=b}} ", "<!-- "]
+)
+def test_a_tag_is_of_what_is_right_before_it(between: str) -> None:
+    assert not read(f"{{{{cite web|url=http://a/}}}}{between}{{{{dead link}}}}")
+
+
+def test_a_template_whose_parameters_are_not_known_gets_no_link() -> None:
+    (place,) = read("{{Webbref|url=http://a/|hämtdatum=2010-11-05}} {{död länk}}")
+
+    assert place.link is None
+
+
+@pytest.mark.parametrize(
     ("written", "meant"),
     [
         (f"{LINK}?a{{{{=}}}}b{{{{!}}}}c", f"{LINK}?a=b|c"),
