@@ -1,12 +1,16 @@
 """Latency and cost of the TimeGate: cached, cold, and with slow archives.
 
-    python -m tests.bench timegate [--memgator PATH] [--quick]
+    python -m tests.bench timegate [--memgator PATH] [--python PYTHON] [--quick]
 
 Everything runs on 127.0.0.1 in processes of its own; CPU seconds are those of the server under
 test alone, to the nanosecond. Cached: compared with a bare aiohttp application that answers a
 fixed 302. Cold: 10, 35 and 83 archives without delay, every URL new, in interleaved rounds with
 MemGator, the server on a core of its own; ``--quick``: 10 archives and 8 at once. Slow: 10
 archives at lognormal latency (median 300 ms, sigma 0.8), with and without one that hangs.
+
+``--python``: the interpreter of another environment of this checkout, whose server takes part
+in the cold rounds. Builds of Python differ: loops of Debian's take two thirds of the CPU of
+one that was compiled without ``--enable-optimizations``, as those of pyenv are by default.
 """
 
 import argparse
@@ -22,7 +26,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from email.utils import format_datetime
@@ -40,14 +44,29 @@ def main(arguments: Sequence[str] = ()) -> None:
     """Print every figure."""
     options = argparse.ArgumentParser()
     options.add_argument("--memgator", help="executable of MemGator, to be measured too")
+    options.add_argument("--python", help="interpreter of another environment")
     options.add_argument("--quick", action="store_true", help="one line of cold requests")
     given = options.parse_known_args(arguments)[0]
+    pythons = [sys.executable, *([given.python] if given.python else [])]
+    for python in pythons:
+        print(f"{python}: {_build_of(python)}")
     if given.quick:
-        cold(given.memgator, _COLD[1:2])
+        cold(given.memgator, pythons, _COLD[1:2])
         return
     cached()
-    cold(given.memgator)
+    cold(given.memgator, pythons)
     slow(given.memgator)
+
+
+def _build_of(python: str) -> str:
+    """Return the version of an interpreter, and whether its build states optimizations."""
+    code = (
+        "import sys, sysconfig; options = sysconfig.get_config_var('CONFIG_ARGS') or ''; "
+        "print(sys.version, '--enable-optimizations' in options)"
+    )
+    printed = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
+    version, _, stated = printed.stdout.strip().replace("\n", " ").rpartition(" ")
+    return f"{version}, --enable-optimizations {'' if stated == 'True' else 'not '}stated"
 
 
 def cached() -> None:
@@ -78,7 +97,11 @@ _COLD = ((10, 1), (10, 8), (10, 16), (10, 64), (35, 8), (83, 8))
 """Archives, and requests at once."""
 
 
-def cold(memgator: str | None, cases: Sequence[tuple[int, int]] = _COLD) -> None:
+def cold(
+    memgator: str | None,
+    pythons: Sequence[str] = (sys.executable,),
+    cases: Sequence[tuple[int, int]] = _COLD,
+) -> None:
     """Measure the cost of a fan-out when nothing is cached, in interleaved rounds."""
     with pinned():
         print(
@@ -86,16 +109,19 @@ def cold(memgator: str | None, cases: Sequence[tuple[int, int]] = _COLD) -> None
             f"{'requests':>10}{'MemGator':>16}{'ratio':>19}"
         )
         for count, at_once in cases:
-            with archives(count) as upstream, timegate(upstream) as server:
-                if memgator is None:
-                    print(_cold_row(count, at_once, _cold_rounds([server], upstream, at_once)))
-                    continue
-                with memgator_server(memgator, upstream) as other:
-                    rounds = _cold_rounds([server, other], upstream, at_once)
-                    print(_cold_row(count, at_once, rounds), flush=True)
-                    if (count, at_once) == cases[0]:
-                        same = asyncio.run(agreement(server, other))
-                        print(f"same answer on {same} of 60 random dates")
+            with archives(count) as upstream, ExitStack() as stack:
+                servers = [
+                    stack.enter_context(timegate(upstream, python=each)) for each in pythons
+                ]
+                if memgator is not None:
+                    servers.append(stack.enter_context(memgator_server(memgator, upstream)))
+                rounds = _cold_rounds(servers, upstream, at_once)
+                for place, python in enumerate(pythons):
+                    row = _cold_row(count, at_once, rounds, place, memgator is not None)
+                    print(row, python if place else "", flush=True)
+                if memgator is not None and (count, at_once) == cases[0]:
+                    same = asyncio.run(agreement(servers[0], servers[-1]))
+                    print(f"same answer on {same} of 60 random dates")
 
 
 class Rounds(NamedTuple):
@@ -124,12 +150,19 @@ def _cold_rounds(servers: Sequence["Server"], upstream: int, at_once: int) -> Ro
     return Rounds(cpu, requests / number / _ROUNDS)
 
 
-def _cold_row(count: int, at_once: int, rounds: Rounds) -> str:
-    row = f"{f'{count} archives, {at_once} at once':<30}{_spread(rounds.cpu[0]):>20}"
+def _cold_row(
+    count: int,
+    at_once: int,
+    rounds: Rounds,
+    place: int,
+    compared: bool,  # noqa: FBT001 -- whether the last server is MemGator
+) -> str:
+    ours, theirs = rounds.cpu[place], rounds.cpu[-1]
+    row = f"{f'{count} archives, {at_once} at once':<30}{_spread(ours):>20}"
     row += f"{rounds.requests:>6.1f}"
-    if len(rounds.cpu) > 1:
-        ratios = [ours / theirs for ours, theirs in zip(*rounds.cpu, strict=True)]
-        row += f"{_spread(rounds.cpu[1]):>20}{_spread(ratios):>20}"
+    if compared:
+        ratios = [one / other for one, other in zip(ours, theirs, strict=True)]
+        row += f"{_spread(theirs):>20}{_spread(ratios):>20}"
     return row
 
 
@@ -325,7 +358,9 @@ def request_counts(upstream: int) -> list[int]:
 
 
 @contextmanager
-def timegate(upstream: int, *, replay: bool = False) -> Iterator[Server]:
+def timegate(
+    upstream: int, *, replay: bool = False, python: str = sys.executable
+) -> Iterator[Server]:
     """Start our server with all archives of *upstream*; *replay*: with their templates."""
     count = len(request_counts(upstream))
     with tempfile.TemporaryDirectory() as folder:
@@ -335,7 +370,7 @@ def timegate(upstream: int, *, replay: bool = False) -> Iterator[Server]:
             + "".join(_entry(n, upstream, replay=replay) for n in range(count))
         )
         command = [
-            sys.executable,
+            python,
             "-m",
             "timegate",
             "serve",
