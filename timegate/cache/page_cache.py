@@ -61,12 +61,13 @@ NOTHING_KNOWN: Final[PageRecord] = {}
 class _Unwritten:
     """What was learned about a page and is not in the store yet, also encoded, by field."""
 
-    __slots__ = ("_answers", "_records", "parts")
+    __slots__ = ("_answers", "_records", "_waiters", "parts")
 
     def __init__(self) -> None:
         self._records: dict[str, ArchiveRecord] = {}
         self._answers: dict[str, KnownAnswer] = {}
         """Answers of which no record was made: nearly all are written and never read here."""
+        self._waiters: list[asyncio.Future[None]] = []
         self.parts: dict[str, bytes] = {}
 
     @property
@@ -76,6 +77,19 @@ class _Unwritten:
             self._records[field] = ArchiveRecord((answer,))
         self._answers.clear()
         return self._records
+
+    async def settled(self) -> None:
+        """Wait until it is written, or dropped."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        await waiter
+
+    def settle(self) -> None:
+        """End the waits for it."""
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+        self._waiters.clear()
 
     def add(self, field: str, record: ArchiveRecord) -> None:
         """Add *record*. Raises UnicodeEncodeError for text that is none."""
@@ -186,7 +200,9 @@ class PageCache:
 
     async def forget(self, key: str) -> None:
         """Drop what was learned about a page, and wait until nothing of it is being written."""
-        self._pending.pop(key, None)
+        dropped = self._pending.pop(key, None)
+        if dropped is not None:
+            dropped.settle()
         await self.written(key)
 
     async def written(self, key: str) -> None:
@@ -195,8 +211,10 @@ class PageCache:
         puts = [task for task, each in self._puts.items() if each.partition("/")[0] == page]
         if puts:
             await asyncio.wait(puts)
-        while (key in self._pending or key in self._under_way) and self._writer is not None:
-            await asyncio.wait({self._writer}, timeout=DELAY)
+        while unwritten := self._under_way.get(key) or self._pending.get(key):
+            if self._writer is None:
+                return
+            await unwritten.settled()
 
     async def drain(self, seconds: float = DRAIN) -> None:
         """Write what waits, for at most so many seconds; the rest is dropped."""
@@ -206,7 +224,14 @@ class PageCache:
             self._drop(len(late & self._puts.keys()))
             await end(late)
         self._drop(len(self._pending) + len(self._under_way))
+        self._settle(self._pending)
+        self._settle(self._under_way)
         self._pending, self._under_way = {}, {}
+
+    @staticmethod
+    def _settle(pages: Mapping[str, _Unwritten]) -> None:
+        for page in pages.values():
+            page.settle()
 
     def _with_unwritten(self, key: str, value: bytes | None) -> PageRecord:
         record = NOTHING_KNOWN if value is None else self._record(key, value)
@@ -244,11 +269,15 @@ class PageCache:
                 kept = await asyncio.gather(
                     *(merging(*each, merge_values, LONGEST) for each in values.items())
                 )
-            self._under_way = {}
+            written, self._under_way = self._under_way, {}
+            self._settle(written)
             self._drop(kept.count(False))
 
     def _written(self, task: "asyncio.Task[None]") -> None:
         self._writer = None
+        # Nothing is left, unless the writer was cancelled.
+        self._settle(self._under_way)
+        self._settle(self._pending)
         if not task.cancelled():
             task.result()
 

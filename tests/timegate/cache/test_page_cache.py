@@ -176,3 +176,40 @@ def test_a_value_that_is_damaged_is_a_miss_and_counted() -> None:
         return pages.rejected
 
     assert in_virtual_time(story()) == 1
+
+
+def test_waits_for_a_page_end_when_it_is_written_forgotten_or_dropped() -> None:
+    async def story() -> None:
+        pages = PageCache(SlowStore(seconds=5.0))
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        pages.learn("written", FIELD, NO)
+        await asyncio.gather(pages.written("written"), pages.written("written"))
+        assert clock() - began == pytest.approx(5.02)
+        pages.learn("forgotten", FIELD, NO)
+        waiting = asyncio.create_task(pages.written("forgotten"))
+        await asyncio.sleep(0)
+        await pages.forget("forgotten")
+        await waiting
+        assert clock() - began == pytest.approx(5.02)
+        pages.learn("dropped", FIELD, NO)
+        waiting = asyncio.create_task(pages.written("dropped"))
+        await asyncio.sleep(1.0)
+        await pages.drain(0.0)
+        await waiting
+        assert clock() - began == pytest.approx(6.02)
+
+    in_virtual_time(story())
+
+
+def test_a_wait_for_a_page_that_is_cancelled_ends_no_other_wait() -> None:
+    async def story() -> None:
+        pages = PageCache(SlowStore())
+        pages.learn("page", FIELD, NO)
+        first, second = (asyncio.create_task(pages.written("page")) for _ in range(2))
+        await asyncio.sleep(0)
+        first.cancel()
+        await second
+        assert first.cancelled()
+
+    in_virtual_time(story())
