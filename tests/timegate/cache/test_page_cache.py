@@ -187,16 +187,16 @@ def test_waits_for_a_page_end_when_it_is_written_forgotten_or_dropped() -> None:
         await asyncio.gather(pages.written("written"), pages.written("written"))
         assert clock() - began == pytest.approx(5.02)
         pages.learn("forgotten", FIELD, NO)
-        waiting = asyncio.create_task(pages.written("forgotten"))
-        await asyncio.sleep(0)
-        await pages.forget("forgotten")
-        await waiting
+        async with asyncio.TaskGroup() as group:
+            group.create_task(pages.written("forgotten"))
+            await asyncio.sleep(0)
+            await pages.forget("forgotten")
         assert clock() - began == pytest.approx(5.02)
         pages.learn("dropped", FIELD, NO)
-        waiting = asyncio.create_task(pages.written("dropped"))
-        await asyncio.sleep(1.0)
-        await pages.drain(0.0)
-        await waiting
+        async with asyncio.TaskGroup() as group:
+            group.create_task(pages.written("dropped"))
+            await asyncio.sleep(1.0)
+            await pages.drain(0.0)
         assert clock() - began == pytest.approx(6.02)
 
     in_virtual_time(story())
@@ -206,10 +206,11 @@ def test_a_wait_for_a_page_that_is_cancelled_ends_no_other_wait() -> None:
     async def story() -> None:
         pages = PageCache(SlowStore())
         pages.learn("page", FIELD, NO)
-        first, second = (asyncio.create_task(pages.written("page")) for _ in range(2))
-        await asyncio.sleep(0)
-        first.cancel()
-        await second
+        async with asyncio.TaskGroup() as group:
+            first = group.create_task(pages.written("page"))
+            group.create_task(pages.written("page"))
+            await asyncio.sleep(0)
+            first.cancel()
         assert first.cancelled()
 
     in_virtual_time(story())
