@@ -2,7 +2,8 @@
 
     python -m tests.bench cache [--sqlite PAGES]
 
-Everything runs on 127.0.0.1 in processes of its own; CPU seconds are those of our server alone.
+Everything runs on 127.0.0.1 in processes of its own; CPU seconds are those of our server alone,
+on a core of its own.
 Ten archives link the captures before and after the one they chose. Known: pages whose records
 are in the store, each at times that nobody asked for before. Cold: every URL is new.
 ``--sqlite`` fills a file with so many pages with ten archives, and looks some of them up.
@@ -25,7 +26,15 @@ from pathlib import Path
 from archives.model import Closest, Memento, Relation
 from archives.moment import Moment
 from tests.bench.archives import EPOCH
-from tests.bench.timegate import Server, bare, process, request_counts
+from tests.bench.timegate import (
+    _SERVER_CORE,
+    Server,
+    bare,
+    pin,
+    pinned,
+    process,
+    request_counts,
+)
 from tests.bench.timegate import _entry as entry
 from tests.bench.timegate import _length as length_of
 from tests.end_to_end.redis_servers import RedisServer, redis_server
@@ -69,11 +78,15 @@ def costs(rounds: int) -> None:
     asked = dict.fromkeys(STORES, 0)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        stack.enter_context(pinned())
         upstream = stack.enter_context(archives(ARCHIVES))
         floor = stack.enter_context(bare())
         servers = stack.enter_context(all_stores(upstream, folder))
         for name, server in servers.items():
             _warm(name, server, upstream)
+        # Redis shares a core with the load: waiting for it costs the server no CPU.
+        for server in (floor, *servers.values()):
+            pin(server.pid, _SERVER_CORE)
         for _ in range(rounds):
             known["bare"].append(asyncio.run(load(floor, known_pages(chance, KNOWN), 16)))
             for name, server in servers.items():
