@@ -24,11 +24,14 @@ from timegate.references.link_ends import (
 )
 from timegate.references.mistyped_links import (
     MISTYPED,
+    goes_on_with_sign,
+    has_foreign_sign,
     has_no_domain,
     is_repaired,
     spaced_link,
     with_scheme_repaired,
 )
+from timegate.references.tex_links import ESCAPE, without_tex
 from timegate.text.html import decode_entities
 
 _SIGN_BEFORE: Final = r"[\s.,;:!?\"\u201d\u2019)\]]"
@@ -57,7 +60,7 @@ _TITLE: Final = (
     r"(?<![!-.0-^`-~])(?:\u300c[^\s\u300c\u300d]{1,80}\u300d"
     r"|\u300e[^\s\u300e\u300f]{1,80}\u300f)"
 )
-_BODY: Final = rf"(?:[^{_ENDS}|]|\{{[^\s{{}}<>\"|]{{0,200}}\}}|\\[_%&#~$-]|{_TITLE})*+"
+_BODY: Final = rf"(?:{ESCAPE}|[^{_ENDS}|]|\{{[^\s{{}}<>\"|]{{0,200}}\}}|\\-|{_TITLE})*+"
 _REST: Final = compiled(_BODY)
 _REST_WITH_PIPES: Final = compiled(rf"(?:{_BODY}|\|(?![\s|\]}}]))*+".replace("*+|", "|", 1))
 _IN_NEXT_LINE: Final = compiled(
@@ -112,7 +115,6 @@ _DOI: Final = compiled(r"(?:doi(?:[:\s]\s{0,2}|\.org/))?(?=10\.[0-9]{4,9}/)", re
 _SCHEMES: Final = ("http://", "https://")
 _NOTHING_TO_UNDO: Final = compiled(r"https?://(?!https?:)[^\s/&\\(\[{][^&\\(\[{]*+")
 _ESCAPED_TWICE: Final = compiled(r"&amp;(?:amp;){1,3}")
-_TEX: Final = compiled(r"\\([_%&#~$-])")
 _HOST_PATH: Final = compiled(
     r"(?<![\w@./:-])[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}(?:\.|\[\.\]|\(\.\)|\[dot\])){1,5}"
     r"([A-Za-z]{2,18})(?::[0-9]{2,5})?/",
@@ -324,6 +326,8 @@ def _link(text: str, span: TextSpan) -> TextLink | None:
         opened is not None
         or is_repaired(text[start:end])
         or has_no_domain(identifier)
+        or has_foreign_sign(identifier)
+        or goes_on_with_sign(text, raw)
         or _WORD_CELL.search(identifier, max(0, len(identifier) - _LONGEST_CELL)) is not None
         or _GLUED_LINK.match(text, end) is not None
         or (_GLUED_LINK.match(text, start) is not None and not _has_number(text, start))
@@ -415,7 +419,7 @@ def meant(written: str) -> str | None:
     if "(sici)" in link.lower():
         link = link.replace("<", "%3C").replace(">", "%3E")
     # Markup that was escaped once more has "&amp;amp;".
-    link = _ESCAPED_TWICE.sub("&amp;", _TEX.sub(r"\1", link))
+    link = _ESCAPED_TWICE.sub("&amp;", without_tex(link).replace("\\-", "-"))
     return _with_scheme(decode_entities(link))
 
 

@@ -69,14 +69,34 @@ def is_repaired(written: str) -> bool:
 
 
 def is_altered(written: str) -> bool:
-    """Whether a link in a field of a citation is mistyped, or its host has no domain."""
-    return is_repaired(written) or has_no_domain(with_scheme_repaired(written))
+    """Whether a link in a field of a citation is mistyped, or has signs that none has."""
+    is_mistyped = is_repaired(written) or has_no_domain(with_scheme_repaired(written))
+    return is_mistyped or has_foreign_sign(written)
 
 
 def has_no_domain(link: str) -> bool:
     """Whether *link* is one of HTTP whose host has no domain, or signs that no host has."""
     host = _HOST.match(link)
     return host is not None and _OF_WEB.fullmatch(host[1]) is None
+
+
+_FOREIGN: Final = compiled(r"[\\\"<>]|^[^?{}|^`]{1,2000}[{}|^`]")
+"""Signs that are in no address, or not before its query."""
+_GOES_ON: Final = compiled(
+    r"\\(?![\s\"'nrt,;:!]|\\(?![a-z0-9])|$)|`(?=\w)|\{|<(?:wbr|b|i|em|strong|mark|span)(?:\s[^<>]{0,200})?>(?=[\w/])",
+    re.IGNORECASE,
+)
+"""Signs and tags inside an address; a line break of TeX and escapes of JSON end it."""
+
+
+def has_foreign_sign(link: str) -> bool:
+    """Whether an address has signs that none has: of a notation not understood."""
+    return _FOREIGN.search(link) is not None
+
+
+def goes_on_with_sign(text: str, end: int) -> bool:
+    """Whether the link that ends at *end* may go on after a sign of a notation."""
+    return _GOES_ON.match(text, end) is not None
 
 
 def spaced_link(text: str, start: int) -> SpacedLink | None:

@@ -71,15 +71,17 @@ def _place(entry: Entry, position: int) -> ReferencePlace | None:
             found = find_links(value.text) if tag != "DO" else find_links(f"doi:{value.text}")
             shift = value.start - (4 if tag == "DO" else 0)
             links += [
-                (link.identifier, TextSpan(link.span.start + shift, link.span.end + shift))
+                link._replace(span=TextSpan(link.span.start + shift, link.span.end + shift))
                 for link in found
             ]
     if not links:
         return None
-    references = tuple(dict.fromkeys(identifier for identifier, _ in links))
+    references = tuple(dict.fromkeys(link.identifier for link in links))
+    altered = any(link.incomplete for link in links)
     titles = [value.text for tag in ("TI", "T1") for value in entry.get(tag, ())]
-    place = cited(references, tuple(_dates(entry)))._replace(title="".join(titles[:1]))
-    return place._replace(item=place.item._replace(position=position), link=links[0][1])
+    place = cited(references, tuple(_dates(entry)), altered=altered)
+    place = place._replace(title="".join(titles[:1]), link=links[0].span)
+    return place._replace(item=place.item._replace(position=position))
 
 
 def _dates(entry: Entry) -> Iterator[FoundDate]:
