@@ -22,10 +22,12 @@ from timegate.references.link_ends import (
     may_go_on,
     open_parenthesis,
 )
+from timegate.references.mistyped_hosts import has_comma, is_odd_host
 from timegate.references.mistyped_links import (
     MISTYPED,
     goes_on_with_sign,
     has_foreign_sign,
+    has_mistyped_page,
     has_no_domain,
     is_repaired,
     spaced_link,
@@ -102,6 +104,7 @@ _DEFANGED: Final = (
     (compiled(r"^(?:h(?:xx|\*\*)|tt)p", re.IGNORECASE), "http"),
     (compiled(r"^(https?)\s?(?:\[:\]|\(:\)|:)\s?//\s?", re.IGNORECASE), r"\1://"),
     (compiled(r"^(https?)\[://\]", re.IGNORECASE), r"\1://"),
+    (compiled(r"(?<=[/:])h(?:xx|\*\*)p(?=s?://)", re.IGNORECASE), "http"),
     (compiled(r"\[\.\]|\(\.\)|\[dot\]|\(dot\)|\{\.\}", re.IGNORECASE), "."),
 )
 _ADDRESSES: Final = {
@@ -326,6 +329,7 @@ def _link(text: str, span: TextSpan) -> TextLink | None:
         opened is not None
         or is_repaired(text[start:end])
         or has_no_domain(identifier)
+        or is_odd_host(identifier)
         or has_foreign_sign(identifier)
         or goes_on_with_sign(text, raw)
         or _WORD_CELL.search(identifier, max(0, len(identifier) - _LONGEST_CELL)) is not None
@@ -406,7 +410,8 @@ def trimmed(text: str, start: int, end: int) -> int:
 def meant(written: str) -> str | None:
     """Return the identifier that *written* stands for; None if nothing is left of it."""
     link = written if written.isascii() else written.translate(_TYPESET)
-    if link.startswith(_SCHEMES) and _NOTHING_TO_UNDO.fullmatch(link) and "," not in link[:16]:
+    is_plain = link.startswith(_SCHEMES) and _NOTHING_TO_UNDO.fullmatch(link)
+    if is_plain and not (has_comma(link) or has_mistyped_page(link)):
         return link
     if link.lower().startswith("view-source:"):
         link = link[len("view-source:") :]
@@ -498,7 +503,7 @@ def is_identifier(text: str) -> bool:
     if _are_several(text, lines):
         return False
     if text.partition(":")[0].lower() in SCHEMES:
-        return trimmed(text, 0, len(text)) == len(text)
+        return trimmed(text, 0, len(text)) == len(text) and not is_repaired(text)
     links = [*find_links(text)]
     if len(lines) == 1:
         return not links or (
