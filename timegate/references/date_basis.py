@@ -24,6 +24,7 @@ from timegate.references.dates import (
     names_access,
 )
 from timegate.references.messages import is_of_message, is_told, says_now
+from timegate.references.page_states import is_of_state
 from timegate.text.written_dates import WrittenDate, find_dates
 
 _AROUND_DATE: Final = frozenset(" \t\r\n,;:@()[]{}|<>-\u2013\u2014*•·#\"'.\u3000")
@@ -40,7 +41,8 @@ _MARK_BEFORE_LINK: Final = compiled(
     r"(?:(?P<archived>archived|preserved|saved)|retrieved|accessed|viewed|visited|consulted"
     r"|downloaded|cited"
     r"|\b(?:i|we)\s(?:have\s|had\s)?(?:last\s|first\s|also\s|just\s)?(?:looked\sat|saw|checked|read|found|went\sto|printed(?:\sout)?"
-    r"|opened|copied|captured|screenshotted|fetched|inspected|reviewed)"
+    r"|opened|copied|captured|screenshotted|fetched|inspected|reviewed|pulled\sup|brought\sup|browsed(?:\sto)?|navigated\sto"
+    r"|logged\son\sto|surfed\sto|loaded|looked\sup|came\sacross)"
     r"(?:\s(?:the|this|that|it|its|their)(?:\s(?:web\s?)?(?:page|site|list|notice|version|text))?)?)(?:\sit|\sby\s\w{1,20})?"
     r"(?:\sonline)?(?:\s(?:from|at|via|by|in|with)(?-i:\s[A-Z][\w.]{1,20}){0,3})?"
     r"(?:\sthe\soriginal)?[\s:<(\[]{0,4}$",
@@ -221,6 +223,8 @@ def basis_of(
     return (
         _basis_of_words(text, span, date, floor)
         or _basis_of_place(text, span, date)
+    if is_of_state(text, TextSpan(span.start, span.end), date):
+        return "accessed"
         or _basis_of_notation(text, span, date)
     )
 
