@@ -353,7 +353,8 @@ _EASTERN_MARK: Final = compiled(
 )
 _MARK_AFTER: Final = compiled(
     rf"(?:[,\uff0c\u3001]?[^\S\n]{{0,2}}|\.\s?(?=[\uac00-\ud7a3]))(?:(?P<accessed>{_alternatives(DATE_WORDS['after']['accessed'])})"
-    rf"|(?P<archived>{_alternatives(DATE_WORDS['after']['archived'])}))"
+    rf"|(?P<archived>{_alternatives(DATE_WORDS['after']['archived'])})"
+    rf"|(?P<published>{_alternatives(DATE_WORDS['after']['published'])}))"
     r"(?!\s(?:werden|wird|hat|haben)\b)"
     # The word of another date.
     r"(?![\s:]{1,2}(?:(?:on|am|le|el)\s)?(?:[A-Z][a-z]{2,8}\.?\s)?[0-9])",
@@ -626,6 +627,8 @@ def mark_after(text: str, before: str = "") -> DateBasis | None:
     if match[0].endswith("自") and _NEW_SENTENCE.search(before) is None:
         # "News, 3 March 2010, from": a date of publication is written so as well.
         return None
+    if match["published"]:
+        return "published"
     if not _EASTERN.search(match[0]) and not _is_led(before, weak=False):
         return None
     return "archived" if match["archived"] else "accessed"
