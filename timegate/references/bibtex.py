@@ -9,6 +9,7 @@ from timegate.references import TextSpan
 from timegate.references.dates import FoundDate, field_date, noted_dates, unread_date
 from timegate.references.mistyped_links import goes_on_with_sign
 from timegate.references.model import ReferencePlace, cited
+from timegate.references.named_copies import IDENTIFIER
 from timegate.references.quotations import only_quotation
 from timegate.references.tex_links import ESCAPE, without_tex
 from timegate.references.wikitext import IsArchiveLink
@@ -141,7 +142,9 @@ def _is_accent(text: str, at: int) -> bool:
     return text[at - 1 : at + 1] == '\\"' and _AFTER_VALUE.match(text, at + 1) is None
 
 
-_URL: Final = compiled(rf"https?://(?:{ESCAPE}|[^\s{{}}<>\"\\])++", re.IGNORECASE)
+_URL: Final = compiled(
+    rf"(?:{IDENTIFIER})?+https?://(?:{ESCAPE}|[^\s{{}}<>\"\\])++", re.IGNORECASE
+)
 _COMMAND: Final = compiled(r"\\[A-Za-z]++|[{}]")
 _LONGEST_NOTE: Final = 80
 _AFTER_LINK: Final = ",;.:!?'"
@@ -181,7 +184,10 @@ def _place(text: str, fields: Fields, is_archive_link: IsArchiveLink) -> Referen
     if not links:
         return _without_link(fields)
     # A link into an archive is the most specific: it states page and time.
-    archived = next((link for link in links if is_archive_link(link[0])), None)
+    archived = next(
+        (link for link in links if is_archive_link(link[0]) or not link[0].startswith("http")),
+        None,
+    )
     first = archived or links[0]
     references = (first[0], *(link for link, _ in links if link != first[0]))
     date = fields.get("archivedate")
