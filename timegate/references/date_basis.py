@@ -27,7 +27,7 @@ from timegate.references.messages import is_of_message, is_told, says_now
 from timegate.references.page_states import is_of_state
 from timegate.text.written_dates import WrittenDate, find_dates
 
-_AROUND_DATE: Final = frozenset(" \t\r\n,;:@()[]{}|<>-\u2013\u2014*•·#\"'.\u3000")
+_AROUND_DATE: Final = frozenset(" \t\r\n,;:@()[]{}|<>=_-\u2013\u2014*•·#\"'.\u3000")
 REACH: Final = 90
 """Characters around a date in which words say what it is the date of."""
 CONNECTED: Final = compiled(

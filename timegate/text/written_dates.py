@@ -121,7 +121,7 @@ _SCANDINAVIAN: Final = compiled(r"(?<![\w./-])([0-9]{1,2})/([0-9]{1,2})[ -]{1,2}
 _VIETNAMESE: Final = compiled(
     r"(?<![0-9])([0-9]{1,2})\stháng\s([0-9]{1,2})(?:,?\snăm\s|,?\s)$", re.IGNORECASE
 )
-_MONTH_NUMBER: Final = compiled(r"(?<![0-9./-])(0[1-9]|1[0-2])/$")
+_MONTH_NUMBER: Final = compiled(r"(?<![0-9./-])(0[1-9]|1[0-2])[./-]$")
 _ROMAN_MONTHS: Final = (
     *("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"),
 )
