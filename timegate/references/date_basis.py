@@ -224,7 +224,8 @@ def basis_of(
     if basis := basis_of_sentence(text, span.start, date):
         return basis
     if is_of_state(text, TextSpan(span.start, span.end), date):
-        return "accessed"
+        before = text[max(0, span.start - REACH) : span.start]
+        return "archived" if _OF_ARCHIVE.search(before) else "accessed"
     if is_of_message(text, date):
         # "The page right now": the time of the message is used, with a doubt.
         return "unmarked" if says_now(text, TextSpan(span.start, span.end)) else "event"

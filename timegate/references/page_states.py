@@ -20,7 +20,7 @@ _PAGE: Final = (
 _ON: Final = r"(?:(?:back\s)?(?:on|in|at|im|am|en|le|el|il|em|nel|op|den|i|w|v)(?:\sthe)?)"
 _WAS: Final = (
     r"(?:(?:just|exactly|precisely)\s)?as\s(?:it|they)\s(?:was|were|existed|appeared|looked|stood|read|had\sbeen)"
-    r"|the\sway\sit\s(?:was|looked)"
+    r"|as\sat|the\sway\sit\s(?:was|looked)"
     r"|(?:was|were|is|still)\s(?:still\s)?(?:online|accessible|reachable)|(?:(?:was|is)\s)?still\sup"
     r"|(?:(?:was|were)\s)?(?:last\s|first\s)?(?:seen|observed)(?:\s(?:alive|active|live|online|up))?"
     r"|looked(?:\slike\sthis)?|so\swie|war\s(?:noch\s)?(?:online|erreichbar|abrufbar)"
@@ -82,6 +82,15 @@ _QUESTIONS: Final = (
     _question(r"\bwhat\s(?:was|stood)\s(?:on|at)", r"back"),
     _question(r"\bwie\s(?:sah|war)|\bwas\sstand\s(?:auf|unter)", r"damals"),
     _question(r"à\squoi\sressemblait|\bcomment\sétait", r"encore"),
+    _Question(
+        compiled(
+            rf"\b(?:snapshot|copy|capture|screen\s?shot|print-?out|version)\sof\s(?:{_PAGE}\s)?[<(\[]?$",
+            re.IGNORECASE,
+        ),
+        compiled(
+            r"[>)\],]{0,2}\s(?:(?:taken\s)?from|dated|of|as\sof)\s(?:the\s)?", re.IGNORECASE
+        ),
+    ),
     _question(r"\bc[oó]mo\s(?:era|estaba|estava|se\sveía)|\bcom['\u2019]\s?era", r"antes"),
 )
 """Around a link before a date: "How did URL look on 14 June 2013?"."""
