@@ -8,7 +8,8 @@
 
 All three search one local archive that holds every page at every time, so that a copy is never
 missing, and what is read is all that can be wrong. A reference is *ticked* if its answer is "as
-requested": a green sign on the page, exit code 0 on the command line and in a batch.
+requested" or "exactly as requested": a green sign on the page, the headline on the command line
+and in a batch. Exit code 0 is no tick: it is also that of a copy from another archive.
 
 right           every reference with its date, and none more; of an ambiguous text, one of the
                 readings with a doubt; nothing, where nothing is to be found
@@ -321,7 +322,7 @@ def _configured(folder: Path, archive: str) -> Path:
 
 # Reading answers -----------------------------------------------------------------------------
 
-_AS_REQUESTED: Final = "As requested"
+_AS_REQUESTED: Final = ("As requested", "Exactly as requested")
 _LENGTHS: Final = {"year": 4, "month": 7, "day": 10, "hour": 13, "minute": 16}
 
 
@@ -406,7 +407,7 @@ def _by_arguments(config: Path, words: list[str], depth: int) -> list[Read]:
     answer = json.loads(lines[-1])
     if "original" in answer:
         said = " ".join(answer.get("read", {}).get("said", ()))
-        ticked = answer["code"] == 0 or answer["headline"] == _AS_REQUESTED
+        ticked = answer["headline"] in _AS_REQUESTED
         return [reported(answer, ticked=ticked, said=said)]
     if "references" in answer and not depth:
         shown = CliRunner().invoke(timegate, ["resolve", *arguments])
@@ -448,13 +449,13 @@ _CALENDAR: Final = re.compile(r"^(?:https?://)?[^/]+/web/[0-9]*\*/")
 
 def _of_result(result: Mapping[str, Any]) -> Iterator[Read]:
     if result["report"] is not None:
-        ticked = result["code"] == 0 or result["report"]["headline"] == _AS_REQUESTED
+        ticked = result["report"]["headline"] in _AS_REQUESTED
         yield reported(result["report"], ticked=ticked, said=result["why"])
     elif "list of captures" in result["why"]:
         page = _CALENDAR.sub("", result["input"])
         yield Read(page if "://" in page else f"http://{page}", None, ticked=False)
     elif result["outcome"] == "unknown":
-        yield Read(result["input"], result["date"], ticked=False)
+        yield _opaque(result["input"], result["date"])
 
 
 # The run -------------------------------------------------------------------------------------

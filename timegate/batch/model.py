@@ -261,8 +261,14 @@ def refused_result(item: Item, error: ValueError) -> ItemResult:
     """Return the result of an item that cannot be resolved."""
     # A valid identifier for which no archive can be queried is not known to be absent.
     code: Code = 4 if isinstance(error, NotNegotiable) else 2
-    outcome = "unknown" if code == 4 else "refused"
-    return ItemResult(item, outcome, code, final=True, date=None, why=str(error), report=None)
+    if code == 2:
+        return ItemResult(
+            item, "refused", 2, final=True, date=None, why=str(error), report=None
+        )
+    # The date at which the page is to be searched for, once its URL is known.
+    date = item.dates[0] if item.dates else None
+    why = f"{error} ({item.said})" if date and item.said else str(error)
+    return ItemResult(item, "unknown", 4, final=True, date=date, why=why, report=None)
 
 
 def failed_result(item: Item, error: Exception) -> ItemResult:

@@ -207,9 +207,16 @@ class ListSource:
         position = 0
         for item in items:
             for each in self._read(item):
-                dates = tuple(map(readable_date, each.dates))
+                # On a line of its own, such words are no cell for a date.
+                is_line = self.form == "lines"
+                dates = tuple(
+                    readable_date(date) for date in each.dates if is_line or _may_be_read(date)
+                )
                 # The page and the command line say what an ambiguous date may be, too.
                 unclear = next(filter(_is_ambiguous, each.dates), None)
+                if unclear is None and not dates:
+                    # One that cannot be read leaves a doubt, as there.
+                    unclear = next(iter(each.dates), None)
                 said = each.said or ("" if unclear is None else _choices_of(unclear))
                 doubt = each.doubt or unclear is not None
                 read = each._replace(dates=dates, doubt=doubt, said=said)
@@ -270,6 +277,18 @@ def _is_ambiguous(text: str) -> bool:
     """Whether *text* is a date that can be read in two ways, such as 03/04/2010."""
     found = whole_date(text)
     return found is not None and found.moment is None and len(found.readings) > 1
+
+
+def _may_be_read(text: str) -> bool:
+    """Whether *text* is a time, or a date of which at least the year is certain."""
+    found = whole_date(text)
+    if found is not None and found.common is not None:
+        return True
+    try:
+        read_time(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _choices_of(text: str) -> str:

@@ -7,8 +7,11 @@ from typing import Final, NamedTuple
 from archives.regex_compat import compiled
 from timegate.references import TextSpan
 from timegate.references.dates import FoundDate, field_date, noted_dates, unread_date
+from timegate.references.mistyped_links import goes_on_with_sign
 from timegate.references.model import ReferencePlace, cited
+from timegate.references.named_copies import IDENTIFIER
 from timegate.references.quotations import only_quotation
+from timegate.references.tex_links import ESCAPE, without_tex
 from timegate.references.wikitext import IsArchiveLink
 
 _START: Final = compiled(r"^[ \t]{0,64}@([A-Za-z]{1,64})[ \t\r\n]{0,64}[{(]", re.MULTILINE)
@@ -139,13 +142,9 @@ def _is_accent(text: str, at: int) -> bool:
     return text[at - 1 : at + 1] == '\\"' and _AFTER_VALUE.match(text, at + 1) is None
 
 
-# Escapes that people write in links for characters with a meaning in TeX.
-_ESCAPE: Final = (
-    r"\{\\[_%&#~$^]\}|\\~\{\}|\\[_%&#~$^]|\{\\textasciitilde\}|\\textasciitilde(?:\{\})?+"
-    r"|\{\$\\sim\$\}|\$\\sim\$|\\string~|\{[_%&#~]\}"
+_URL: Final = compiled(
+    rf"(?:{IDENTIFIER})?+https?://(?:{ESCAPE}|[^\s{{}}<>\"\\])++", re.IGNORECASE
 )
-_ESCAPED: Final = compiled(_ESCAPE)
-_URL: Final = compiled(rf"https?://(?:{_ESCAPE}|[^\s{{}}<>\"\\])++", re.IGNORECASE)
 _COMMAND: Final = compiled(r"\\[A-Za-z]++|[{}]")
 _LONGEST_NOTE: Final = 80
 _AFTER_LINK: Final = ",;.:!?'"
@@ -185,12 +184,16 @@ def _place(text: str, fields: Fields, is_archive_link: IsArchiveLink) -> Referen
     if not links:
         return _without_link(fields)
     # A link into an archive is the most specific: it states page and time.
-    archived = next((link for link in links if is_archive_link(link[0])), None)
+    archived = next(
+        (link for link in links if is_archive_link(link[0]) or not link[0].startswith("http")),
+        None,
+    )
     first = archived or links[0]
     references = (first[0], *(link for link, _ in links if link != first[0]))
     date = fields.get("archivedate")
     title = _COMMAND.sub("", _plain(fields, "title"))
-    place = cited(references, _dates(fields))._replace(title=title)
+    altered = any(_is_cut(fields[name]) for name in _WITH_LINKS if name in fields)
+    place = cited(references, _dates(fields), altered=altered)._replace(title=title)
     place = place._replace(item=place.item._replace(quote=_quotation(fields)))
     if archived is None and date is None:
         return _with_room(text, fields, place)
@@ -232,7 +235,7 @@ def _without_link(fields: Fields) -> ReferencePlace | None:
     """Return the text of a link field without a URL, to be resolved or reported as refused."""
     for name in _LINKS:
         value = fields.get(name, _NOTHING)
-        text = _COMMAND.sub("", _unescaped(value.text)).strip()
+        text = _COMMAND.sub("", without_tex(value.text)).strip()
         if text or value.trouble:
             dates = _dates(fields)
             return cited((text or name,), dates, value.trouble)
@@ -247,7 +250,13 @@ def _links(value: Value, *, whole: bool) -> Iterator[tuple[str, TextSpan | None]
         if value.span is not None:
             start = value.span.start + match.start()
             span = TextSpan(start, start + len(link))
-        yield _unescaped(link), span
+        yield without_tex(link), span
+
+
+def _is_cut(value: Value) -> bool:
+    """Whether a link may go on after a sign of TeX that was not understood."""
+    ends = (match.end() for match in _URL.finditer(value.text))
+    return any(goes_on_with_sign(value.text, end) for end in ends)
 
 
 def _without_punctuation(link: str) -> str:
@@ -257,16 +266,6 @@ def _without_punctuation(link: str) -> str:
         end -= 1
         unopened -= link[end] == ")"
     return link[:end]
-
-
-def _unescaped(link: str) -> str:
-    return _ESCAPED.sub(_character, link)
-
-
-def _character(escape: re.Match[str]) -> str:
-    return next((plain for plain in "_%&#^" if plain in escape[0]), None) or (
-        "$" if escape[0] in ("\\$", "{\\$}") else "~"
-    )
 
 
 def _dates(fields: Fields) -> tuple[FoundDate, ...]:

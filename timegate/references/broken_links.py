@@ -4,6 +4,7 @@ They are joined, and that is said. Only a break at which nothing else can be mea
 doubt: after a slash or in a query, before what only a link has.
 """
 
+import re
 from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
@@ -74,6 +75,9 @@ def _in_lines(text: str, start: int, raw: int) -> BrokenLink | None:
 def _rest(text: str, joined: str, at: int) -> tuple[int, int] | None:
     """Return where the next piece of a link is; None if there is none."""
     line = NEXT_LINE.match(text, at)
+    if line is not None and _is_in_host(text, joined, line.end()):
+        rest = _REST.match(text, line.end())
+        return rest.span() if rest else None
     if line is None or ADDRESS.match(text, line.end()) or DATE_IN_LINE.match(text, line.end()):
         return None
     last = joined[-1]
@@ -86,6 +90,15 @@ def _rest(text: str, joined: str, at: int) -> tuple[int, int] | None:
         return None
     rest = _REST.match(text, line.end())
     return rest.span() if rest else None
+
+
+_HOST: Final = compiled(r"https?://(?:www[0-9]?\.|[\w.-]{1,255}-)", re.IGNORECASE)
+_REST_OF_HOST: Final = compiled(r"(?:[\w-]{1,63}\.){1,5}[a-z]{2,18}(?=[/:\s.,;)>\]]|$)")
+
+
+def _is_in_host(text: str, joined: str, at: int) -> bool:
+    """Whether *joined* ends inside a host, and the line that begins *at* goes on with it."""
+    return _HOST.fullmatch(joined) is not None and _REST_OF_HOST.match(text, at) is not None
 
 
 _SHORTEST_LINE: Final = 50

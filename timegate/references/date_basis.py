@@ -24,9 +24,10 @@ from timegate.references.dates import (
     names_access,
 )
 from timegate.references.messages import is_of_message, is_told, says_now
+from timegate.references.page_states import is_of_state
 from timegate.text.written_dates import WrittenDate, find_dates
 
-_AROUND_DATE: Final = frozenset(" \t\r\n,;:@()[]{}|<>-\u2013\u2014*•·#\"'.\u3000")
+_AROUND_DATE: Final = frozenset(" \t\r\n,;:@()[]{}|<>=_-\u2013\u2014*•·#\"'.\u3000")
 REACH: Final = 90
 """Characters around a date in which words say what it is the date of."""
 CONNECTED: Final = compiled(
@@ -40,14 +41,16 @@ _MARK_BEFORE_LINK: Final = compiled(
     r"(?:(?P<archived>archived|preserved|saved)|retrieved|accessed|viewed|visited|consulted"
     r"|downloaded|cited"
     r"|\b(?:i|we)\s(?:have\s|had\s)?(?:last\s|first\s|also\s|just\s)?(?:looked\sat|saw|checked|read|found|went\sto|printed(?:\sout)?"
-    r"|opened|copied|captured|screenshotted|fetched|inspected|reviewed)"
+    r"|opened|copied|captured|screenshotted|fetched|inspected|reviewed|pulled\sup|brought\sup|browsed(?:\sto)?|navigated\sto"
+    r"|logged\son\sto|surfed\sto|loaded|looked\sup|came\sacross)"
     r"(?:\s(?:the|this|that|it|its|their)(?:\s(?:web\s?)?(?:page|site|list|notice|version|text))?)?)(?:\sit|\sby\s\w{1,20})?"
     r"(?:\sonline)?(?:\s(?:from|at|via|by|in|with)(?-i:\s[A-Z][\w.]{1,20}){0,3})?"
     r"(?:\sthe\soriginal)?[\s:<(\[]{0,4}$",
     re.IGNORECASE,
 )
 _ON: Final = compiled(
-    r"[\s>)\],.;:]{0,4}(?:on(?:\sthe)?|am|le|el|il|em|op|den|d\.)?[\s:(\[]{0,3}", re.IGNORECASE
+    r"[\s>)\],.;:]{0,4}(?:on(?:\sthe)?|am|le|el|il|em|op|den|d\.)?[\s:(\[]{0,3}",
+    re.IGNORECASE,
 )
 FAR: Final = 400
 """Characters between a link and a date that may belong to it."""
@@ -122,6 +125,14 @@ _VERB: Final = compiled(
 _WEEKDAY: Final = compiled(
     r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,?\s$", re.IGNORECASE
 )
+
+_EAST_WEEKDAY: Final = compiled(
+    r"^\s?(?:[(\uff08](?:[日月火水木金土](?:曜日?)?|[월화수목금토일](?:요일)?|(?:星期|周|週|礼拜)[一二三四五六日天])[)\uff09]"
+    r"|[日月火水木金土]曜日?|[월화수목금토일]요일|(?:星期|周|週)[一二三四五六日天])"
+    r"(?:\s?(?:(?:午前|午後|오전|오후|上午|下午)\s?)?[0-9]{1,2}[:\uff1a][0-9]{2})?\s?"
+)
+"""The weekday after a day in Japanese, Korean and Chinese, perhaps with a time of day."""
+_LONGEST_AFTER: Final = 40
 
 
 _ITEM: Final = compiled(r"^[ \t]{0,8}(?:[(\[][a-z]{1,3}|[a-z])[)\]][ \t]")
@@ -212,6 +223,9 @@ def basis_of(
     span = spans[number]
     if basis := basis_of_sentence(text, span.start, date):
         return basis
+    if is_of_state(text, TextSpan(span.start, span.end), date):
+        before = text[max(0, span.start - REACH) : span.start]
+        return "archived" if _OF_ARCHIVE.search(before) else "accessed"
     if is_of_message(text, date):
         # "The page right now": the time of the message is used, with a doubt.
         return "unmarked" if says_now(text, TextSpan(span.start, span.end)) else "event"
@@ -330,11 +344,14 @@ def _marked(
     """Return what the words around *date* say of it; those before it are from *begin* on."""
     is_year = date.moment is not None and len(date.moment.digits) == 4
     before = text[begin : date.start]
-    after = text[date.end : date.end + 24]
+    after = _EAST_WEEKDAY.sub("", text[date.end : date.end + _LONGEST_AFTER])
     if date.text[:1].isdigit() and "." in date.text and is_number(text, date):
         return None
     marked = mark_before(before, year=is_year, cut=is_cut, after=after, far=is_far)
-    return marked or mark_after(after, before)
+    later = mark_after(after, before)
+    # "2011年3月13日更新、2012年4月5日閲覧": the word before the comma is that of another date.
+    is_other = before.rstrip().endswith(("、", "\uff0c"))
+    return later or marked if is_other else marked or later
 
 
 def _is_in_brackets(text: str, span: Extent, date: WrittenDate) -> bool:

@@ -234,7 +234,8 @@ _THE_PAGE: Final = compiled(
     re.IGNORECASE,
 )
 _SHOWED: Final = compiled(
-    r"\S{4,80}[\s>]{1,2}(?:read|showed|displayed|looked|contained|listed)\s"
+    r"\S{4,80}[\s>]{1,2}(?:read|showed|displayed|looked|contained|listed|(?:was|is)\s(?:still\s)?"
+    r"(?:showing|serving|displaying|offering|hosting|listing|selling|online|live|up|there))\b"
 )
 """Around a link after a date: "On 5 May 2010 the page URL read as follows"."""
 _LONGEST_VISIT: Final = 140

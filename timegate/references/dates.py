@@ -353,7 +353,8 @@ _EASTERN_MARK: Final = compiled(
 )
 _MARK_AFTER: Final = compiled(
     rf"(?:[,\uff0c\u3001]?[^\S\n]{{0,2}}|\.\s?(?=[\uac00-\ud7a3]))(?:(?P<accessed>{_alternatives(DATE_WORDS['after']['accessed'])})"
-    rf"|(?P<archived>{_alternatives(DATE_WORDS['after']['archived'])}))"
+    rf"|(?P<archived>{_alternatives(DATE_WORDS['after']['archived'])})"
+    rf"|(?P<published>{_alternatives(DATE_WORDS['after']['published'])}))"
     r"(?!\s(?:werden|wird|hat|haben)\b)"
     # The word of another date.
     r"(?![\s:]{1,2}(?:(?:on|am|le|el)\s)?(?:[A-Z][a-z]{2,8}\.?\s)?[0-9])",
@@ -410,6 +411,9 @@ _BEFORE_WORD: Final = compiled(
 )
 _RELATIVE: Final = frozenset(DATE_WORDS["relative"]["words"].split())
 _TIME_WORDS: Final = _RELATIVE | MONTHS.keys()
+_TIME_LEADS: Final = frozenset(DATE_WORDS["relative"]["leads"].split())
+_MOST_UNREAD: Final = 6
+"""Words of a time that are quoted, as in "during the Easter holidays"."""
 _LONGEST_UNREAD: Final = 40
 _ROMAN: Final = compiled(r"M{1,2}[CDLXVI]{1,8}")
 """A year in Roman numerals."""
@@ -437,7 +441,7 @@ def unread_date(before: str, after: str) -> FoundDate | None:
     if note and (mark := _WAS_SEEN.search(note[1])):
         rest = note[1][mark.end() :]
         written = rest if _is_time(rest.split()) else note[1]
-        return _unread(written) if _is_time(written.split()) else None
+        return _unread(written) if _is_time(written.split()) else _unread_after(rest)
     start = _BEFORE_WORD.match(after)
     if start and (mark := _WAS_SEEN.match(after, start.end())):
         return _unread_after(after[mark.end() : mark.end() + _LONGEST_UNREAD])
@@ -452,6 +456,8 @@ def _unread_after(text: str) -> FoundDate | None:
     words = text.split()
     while words and words[0].strip(",.:").lower() in {*_BETWEEN, ""} - _RELATIVE:
         words = words[1:]
+    if words and words[0].lower() in _TIME_LEADS:
+        return _unread(" ".join(words[:_MOST_UNREAD]).partition("(")[0])
     return _unread(words[0]) if _is_time(words[:1]) else None
 
 
@@ -626,6 +632,8 @@ def mark_after(text: str, before: str = "") -> DateBasis | None:
     if match[0].endswith("自") and _NEW_SENTENCE.search(before) is None:
         # "News, 3 March 2010, from": a date of publication is written so as well.
         return None
+    if match["published"]:
+        return "published"
     if not _EASTERN.search(match[0]) and not _is_led(before, weak=False):
         return None
     return "archived" if match["archived"] else "accessed"

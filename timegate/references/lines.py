@@ -17,6 +17,7 @@ from timegate.references.date_context import writes_day_first
 from timegate.references.dates import FIRST_PAGE, basis_of_name
 from timegate.references.json_shapes import has_other_pages, known_pages
 from timegate.references.links import find_links
+from timegate.references.named_copies import copies_of
 from timegate.text.written_dates import whole_date
 
 _NAMES: Final = ("pwid", "identifier", "url", "uri", "link", "href", "id")
@@ -79,6 +80,8 @@ def item_of(position: int, value: object) -> Item:
         return Item(position, text, (text,))
     members = _members(value)
     references = tuple(_references(members))
+    notes = " ".join(member for member in members.values() if isinstance(member, str))
+    references = tuple(dict.fromkeys((*copies_of(references, notes), *references)))
     dates = tuple(_named_dates(value))
     dates = dates or tuple(date for name in _DATES for date in _dates(members.get(name)))
     # When a page was published does not say when it was seen.

@@ -27,7 +27,8 @@ _FOLDERS: Final = compiled(
     r"(?!(?:and|or|und|oder|et|ou|y|e|text|image|application|audio|video)/|[0-9/]{1,12}(?!\w))[\w%~+-]{2,80}/[\w%~+-]{2}"
 )
 ADDRESS: Final = compiled(
-    r"[\w+.-]{1,12}://|www[0-9]?\.|[\w-]{1,63}\.[\w.-]{2,200}/|[\w-]{1,9}:"
+    r"[\w+.-]{1,12}://|www[0-9]?\.|[\w-]{1,63}\.[\w.-]{2,200}/|[\w-]{1,9}:|[\w-]{1,40}:[ \t]"
+    r"|HTTP/[0-9]"
 )
 NEXT_LINE: Final = compiled(r"[ \t]{0,4}\r?\n[ \t>]{0,16}(?=[\w%~+./?=&])")
 DATE_IN_LINE: Final = compiled(

@@ -22,13 +22,18 @@ from timegate.references.link_ends import (
     may_go_on,
     open_parenthesis,
 )
+from timegate.references.mistyped_hosts import has_comma, is_odd_host
 from timegate.references.mistyped_links import (
     MISTYPED,
+    goes_on_with_sign,
+    has_foreign_sign,
+    has_mistyped_page,
     has_no_domain,
     is_repaired,
     spaced_link,
     with_scheme_repaired,
 )
+from timegate.references.tex_links import ESCAPE, without_tex
 from timegate.text.html import decode_entities
 
 _SIGN_BEFORE: Final = r"[\s.,;:!?\"\u201d\u2019)\]]"
@@ -57,7 +62,7 @@ _TITLE: Final = (
     r"(?<![!-.0-^`-~])(?:\u300c[^\s\u300c\u300d]{1,80}\u300d"
     r"|\u300e[^\s\u300e\u300f]{1,80}\u300f)"
 )
-_BODY: Final = rf"(?:[^{_ENDS}|]|\{{[^\s{{}}<>\"|]{{0,200}}\}}|\\[_%&#~$-]|{_TITLE})*+"
+_BODY: Final = rf"(?:{ESCAPE}|[^{_ENDS}|]|\{{[^\s{{}}<>\"|]{{0,200}}\}}|\\-|{_TITLE})*+"
 _REST: Final = compiled(_BODY)
 _REST_WITH_PIPES: Final = compiled(rf"(?:{_BODY}|\|(?![\s|\]}}]))*+".replace("*+|", "|", 1))
 _IN_NEXT_LINE: Final = compiled(
@@ -99,6 +104,7 @@ _DEFANGED: Final = (
     (compiled(r"^(?:h(?:xx|\*\*)|tt)p", re.IGNORECASE), "http"),
     (compiled(r"^(https?)\s?(?:\[:\]|\(:\)|:)\s?//\s?", re.IGNORECASE), r"\1://"),
     (compiled(r"^(https?)\[://\]", re.IGNORECASE), r"\1://"),
+    (compiled(r"(?<=[/:])h(?:xx|\*\*)p(?=s?://)", re.IGNORECASE), "http"),
     (compiled(r"\[\.\]|\(\.\)|\[dot\]|\(dot\)|\{\.\}", re.IGNORECASE), "."),
 )
 _ADDRESSES: Final = {
@@ -112,7 +118,6 @@ _DOI: Final = compiled(r"(?:doi(?:[:\s]\s{0,2}|\.org/))?(?=10\.[0-9]{4,9}/)", re
 _SCHEMES: Final = ("http://", "https://")
 _NOTHING_TO_UNDO: Final = compiled(r"https?://(?!https?:)[^\s/&\\(\[{][^&\\(\[{]*+")
 _ESCAPED_TWICE: Final = compiled(r"&amp;(?:amp;){1,3}")
-_TEX: Final = compiled(r"\\([_%&#~$-])")
 _HOST_PATH: Final = compiled(
     r"(?<![\w@./:-])[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}(?:\.|\[\.\]|\(\.\)|\[dot\])){1,5}"
     r"([A-Za-z]{2,18})(?::[0-9]{2,5})?/",
@@ -324,6 +329,9 @@ def _link(text: str, span: TextSpan) -> TextLink | None:
         opened is not None
         or is_repaired(text[start:end])
         or has_no_domain(identifier)
+        or is_odd_host(identifier)
+        or has_foreign_sign(identifier)
+        or goes_on_with_sign(text, raw)
         or _WORD_CELL.search(identifier, max(0, len(identifier) - _LONGEST_CELL)) is not None
         or _GLUED_LINK.match(text, end) is not None
         or (_GLUED_LINK.match(text, start) is not None and not _has_number(text, start))
@@ -402,7 +410,8 @@ def trimmed(text: str, start: int, end: int) -> int:
 def meant(written: str) -> str | None:
     """Return the identifier that *written* stands for; None if nothing is left of it."""
     link = written if written.isascii() else written.translate(_TYPESET)
-    if link.startswith(_SCHEMES) and _NOTHING_TO_UNDO.fullmatch(link) and "," not in link[:16]:
+    is_plain = link.startswith(_SCHEMES) and _NOTHING_TO_UNDO.fullmatch(link)
+    if is_plain and not (has_comma(link) or has_mistyped_page(link)):
         return link
     if link.lower().startswith("view-source:"):
         link = link[len("view-source:") :]
@@ -415,7 +424,7 @@ def meant(written: str) -> str | None:
     if "(sici)" in link.lower():
         link = link.replace("<", "%3C").replace(">", "%3E")
     # Markup that was escaped once more has "&amp;amp;".
-    link = _ESCAPED_TWICE.sub("&amp;", _TEX.sub(r"\1", link))
+    link = _ESCAPED_TWICE.sub("&amp;", without_tex(link).replace("\\-", "-"))
     return _with_scheme(decode_entities(link))
 
 
@@ -494,7 +503,7 @@ def is_identifier(text: str) -> bool:
     if _are_several(text, lines):
         return False
     if text.partition(":")[0].lower() in SCHEMES:
-        return trimmed(text, 0, len(text)) == len(text)
+        return trimmed(text, 0, len(text)) == len(text) and not is_repaired(text)
     links = [*find_links(text)]
     if len(lines) == 1:
         return not links or (

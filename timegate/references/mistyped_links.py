@@ -7,6 +7,7 @@ import re
 from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
+from timegate.references.mistyped_hosts import has_comma, is_odd_host, with_dots
 
 _LETTERS: Final = r"(?:h{1,2}[tps]{2,5}|h[tps]{1,4}|t{1,2}ps?)"
 MISTYPED: Final = (
@@ -35,8 +36,12 @@ _OF_WEB: Final = compiled(
     re.IGNORECASE,
 )
 """A host of the Web: a name with a domain, or an IP address. ``www.museum`` has no domain."""
-_COMMA: Final = compiled(r"^((?:https?://)?www[0-9]?),(?=[\w-])", re.IGNORECASE)
-"""A comma in place of the first dot of a host."""
+_INNER: Final = compiled(
+    r"(?:(?<=[0-9_]/)|(?<=[0-9a-z]:))(?!https?:/{1,2}[^/])(?P<scheme>h[tps]{1,5})[:;]/{1,4}"
+    r"(?=(?:[\w-]{1,63}\.){1,5}[a-z]{2,18}(?![\w@-]))",
+    re.IGNORECASE,
+)
+"""The same in an archive link or a PWID."""
 _TWICE: Final = compiled(r"^h(?:tt|xx)ps?://(?=h(?:tt|xx)ps?://)", re.IGNORECASE)
 
 
@@ -52,31 +57,64 @@ class SpacedLink(NamedTuple):
 
 def with_scheme_repaired(link: str) -> str:
     """Return *link* with the scheme that is meant, if it is mistyped or there twice."""
-    link = _COMMA.sub(r"\1.", _TWICE.sub("", link))
+    link = _INNER.sub(_repaired, with_dots(_TWICE.sub("", link)), 1)
     if _MISTYPED.match(link) is None:
         return link
     scheme = _SCHEME.match(link)
     if scheme is None:
         return link
-    is_secure = scheme["letters"].lower().endswith("s")
-    return f"http{'s' if is_secure else ''}://{link[scheme.end() :]}"
+    return f"{_web_scheme(scheme['letters'])}{link[scheme.end() :]}"
+
+
+def _repaired(inner: re.Match[str]) -> str:
+    return _web_scheme(inner["scheme"])
+
+
+def _web_scheme(letters: str) -> str:
+    return f"http{'s' if letters.lower().endswith('s') else ''}://"
 
 
 def is_repaired(written: str) -> bool:
     """Whether the beginning of a link is mistyped, or has blanks in it."""
-    signs = (_MISTYPED, _SPACED_SCHEME, _COMMA)
-    return any(sign.match(written) for sign in signs)
+    is_scheme = _MISTYPED.match(written) or _SPACED_SCHEME.match(written)
+    return bool(is_scheme) or has_comma(written) or has_mistyped_page(written)
+
+
+def has_mistyped_page(link: str) -> bool:
+    """Whether the scheme of the page in an archive link or a PWID is mistyped."""
+    return _INNER.search(link) is not None
 
 
 def is_altered(written: str) -> bool:
-    """Whether a link in a field of a citation is mistyped, or its host has no domain."""
-    return is_repaired(written) or has_no_domain(with_scheme_repaired(written))
+    """Whether a link in a field of a citation is mistyped, or has signs that none has."""
+    link = with_scheme_repaired(written)
+    is_mistyped = is_repaired(written) or has_no_domain(link) or is_odd_host(link)
+    return is_mistyped or has_foreign_sign(written)
 
 
 def has_no_domain(link: str) -> bool:
     """Whether *link* is one of HTTP whose host has no domain, or signs that no host has."""
     host = _HOST.match(link)
     return host is not None and _OF_WEB.fullmatch(host[1]) is None
+
+
+_FOREIGN: Final = compiled(r"[\\\"<>]|^[^?{}|^`]{1,2000}[{}|^`]")
+"""Signs that are in no address, or not before its query."""
+_GOES_ON: Final = compiled(
+    r"\\(?![\s\"'nrt,;:!]|\\(?![a-z0-9])|$)|`(?=\w)|\{|<(?:wbr|b|i|em|strong|mark|span)(?:\s[^<>]{0,200})?>(?=[\w/])",
+    re.IGNORECASE,
+)
+"""Signs and tags inside an address; a line break of TeX and escapes of JSON end it."""
+
+
+def has_foreign_sign(link: str) -> bool:
+    """Whether an address has signs that none has: of a notation not understood."""
+    return _FOREIGN.search(link) is not None
+
+
+def goes_on_with_sign(text: str, end: int) -> bool:
+    """Whether the link that ends at *end* may go on after a sign of a notation."""
+    return _GOES_ON.match(text, end) is not None
 
 
 def spaced_link(text: str, start: int) -> SpacedLink | None:

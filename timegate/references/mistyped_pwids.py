@@ -17,7 +17,8 @@ _PWID: Final = compiled(
     r"(?:[:;](?P<coverage>(?!https?\b)[a-z]{3,12}))?:(?P<page>(?=[A-Za-z])(?![a-z]{3,12}:(?!/))\S{4,8192})$"
 )
 _TIME: Final = compiled(
-    r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[Tt_]([0-9]{2})[:.]?([0-9]{2})(?:[:.]?([0-9]{2}))?)?[Zz]?"
+    r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2})"
+    r"(?:[Tt_]([0-9]{2})[:.]?([0-9]{2})(?:[:.]?([0-9]{2}))?)?)?)?[Zz]?"
 )
 
 
@@ -27,7 +28,7 @@ class MistypedPwid(NamedTuple):
     page: str
     time: Moment
     corrected: str
-    """The PWID that may be meant."""
+    """The PWID that may be meant; empty if its time is only a month or a year."""
 
 
 def mistyped_pwid(text: str) -> MistypedPwid | None:
@@ -44,7 +45,7 @@ def mistyped_pwid(text: str) -> MistypedPwid | None:
         page = f"http://{page}"
     coverage = match["coverage"] or "page"
     corrected = f"urn:pwid:{match['archive']}:{time}:{coverage}:{page}"
-    return MistypedPwid(page, time, corrected)
+    return MistypedPwid(page, time, corrected if len(time.digits) >= len("20101105") else "")
 
 
 def _time(text: str) -> Moment | None:

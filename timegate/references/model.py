@@ -43,12 +43,19 @@ class ReferencePlace(NamedTuple):
 
 
 def cited(
-    references: tuple[str, ...], dates: tuple[FoundDate, ...], trouble: str = ""
+    references: tuple[str, ...],
+    dates: tuple[FoundDate, ...],
+    trouble: str = "",
+    *,
+    altered: bool = False,
 ) -> ReferencePlace:
-    """Return a citation with its *dates*: those of publication count only without any other."""
+    """Return a citation with its *dates*: those of publication count only without any other.
+
+    *altered*: a link may be incomplete, or other than it is meant.
+    """
     chosen = choose(dates)
     repaired = tuple(map(with_scheme_repaired, references))
-    altered = any(map(is_altered, references))
+    altered = altered or any(map(is_altered, references))
     said = [*([ALTERED] if altered else []), *(chosen.said if chosen.is_to_be_said else ())]
     item = Item(
         0,

@@ -433,10 +433,9 @@ def _unreadable(link: TextLink, registry: Registry, complaint: Malformed) -> Lin
 
 
 def _of_mistyped_pwid(link: TextLink, named: MistypedPwid, complaint: Malformed) -> LinkPlace:
-    notes = (
-        f"The PWID {link.identifier} cannot be read as it is: {complaint}",
-        f"Perhaps {named.corrected} is meant",
-    )
+    complaints = f"The PWID {link.identifier} cannot be read as it is: {complaint}"
+    corrected = named.corrected and f"Perhaps {named.corrected} is meant"
+    notes = tuple(filter(None, (complaints, corrected)))
     end, page = link.span.end, named.page
     place = LinkPlace(link, "reference", page, end, page=page, notes=notes)
     return place._replace(archived=named.time, names_copy=True, is_nested=True)

@@ -13,6 +13,7 @@ from timegate.references import TextSpan
 from timegate.references.dates import FoundDate, field_date, noted_dates
 from timegate.references.links import find_links
 from timegate.references.model import ReferencePlace, cited
+from timegate.references.named_copies import copies_of
 
 _FIELD: Final = compiled(r"^([A-Z][A-Z0-9])  ?-[ \t]?([^\r\n]*+)", re.MULTILINE)
 _OF_REFWORKS: Final = compiled(r"^RT [A-Z][^\r\n]{1,40}\r?\n(?=[A-Z][A-Z0-9] )", re.MULTILINE)
@@ -71,15 +72,20 @@ def _place(entry: Entry, position: int) -> ReferencePlace | None:
             found = find_links(value.text) if tag != "DO" else find_links(f"doi:{value.text}")
             shift = value.start - (4 if tag == "DO" else 0)
             links += [
-                (link.identifier, TextSpan(link.span.start + shift, link.span.end + shift))
+                link._replace(span=TextSpan(link.span.start + shift, link.span.end + shift))
                 for link in found
             ]
     if not links:
         return None
-    references = tuple(dict.fromkeys(identifier for identifier, _ in links))
+    references = tuple(dict.fromkeys(link.identifier for link in links))
+    notes = " ".join(value.text for tag in _LINKS for value in entry.get(tag, ()))
+    references = tuple(dict.fromkeys((*copies_of(references, notes), *references)))
+    altered = any(link.incomplete for link in links)
     titles = [value.text for tag in ("TI", "T1") for value in entry.get(tag, ())]
-    place = cited(references, tuple(_dates(entry)))._replace(title="".join(titles[:1]))
-    return place._replace(item=place.item._replace(position=position), link=links[0][1])
+    place = cited(references, tuple(_dates(entry)), altered=altered)
+    named = next((link for link in links if link.identifier == references[0]), links[0])
+    place = place._replace(title="".join(titles[:1]), link=named.span)
+    return place._replace(item=place.item._replace(position=position))
 
 
 def _dates(entry: Entry) -> Iterator[FoundDate]:

@@ -36,6 +36,8 @@ _ADDRESS: Final = compiled(
     r"(?<![A-Za-z])h?tt?ps?\s?[:;]\s?/|(?<![A-Za-z])www\s?\.\s?\w", re.IGNORECASE
 )
 _ALSO_WORDS: Final = frozenset(("may", "mar", "set", "out", "ago", "gen", "mag", "des", "mars"))
+_MONTHS_ONLY: Final = frozenset(("May", "Mar"))
+"""Of these, what is a month with a capital letter."""
 
 _ROMAN: Final = compiled(
     r"(?<![\w./-])[0-9]{1,2}([./ -])(?:x?i{1,3}|iv|vi{0,3}|ix|x)\1"
@@ -45,6 +47,10 @@ _ROMAN: Final = compiled(
 """A day, a month in Roman numerals, and a year."""
 _YEAR_AND_MONTH: Final = compiled(
     r"(?<![\w./:-])(?<!v\s)(?<!v\.\s)(?:199|20[0-2])[0-9][./-](?:0?[1-9]|1[0-2])(?![\w/-]|[.,][0-9])"
+)
+_MONTH_AND_YEAR: Final = compiled(
+    r"(?<![\w./:-])(?<!v\s)(?<!v\.\s)(?:0?[1-9]|1[0-2]|(?-i:[IVX]{1,4}))[./-](?:199|20[0-2])[0-9]"
+    r"(?![\w/-]|[.,][0-9])"
 )
 _SEEN_IN_PART: Final = compiled(
     r"\b(?:seen|accessed|visited|viewed|retrieved|consulted|checked|vue?|lu|visto|vista|visitado|consultado"
@@ -105,6 +111,7 @@ _SIGNS_OF_DATES: Final = {
     "A time of day without a date stands beside the link": _TIME,
     _PART: _NUMBERS,
     "What may be a month stands beside the link": _YEAR_AND_MONTH,
+    "What may be a month and its year stand beside the link": _MONTH_AND_YEAR,
     "A date in Roman numerals stands beside the link": _ROMAN,
     "A word of access and a part of a date stand beside the link": _SEEN_IN_PART,
 }
@@ -170,5 +177,8 @@ def _is_year(number: int) -> bool:
 
 def _has_day(text: str) -> bool:
     """Whether there is a day and a month without a year."""
-    words = ((found[1] or found[2]).lower() for found in _DAY_AND_WORD.finditer(text))
-    return any(word in MONTHS and word not in _ALSO_WORDS for word in words)
+    words = (found[1] or found[2] for found in _DAY_AND_WORD.finditer(text))
+    return any(
+        word.lower() in MONTHS and (word.lower() not in _ALSO_WORDS or word in _MONTHS_ONLY)
+        for word in words
+    )

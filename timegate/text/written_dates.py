@@ -40,7 +40,10 @@ WEEKDAYS: Final[Mapping[str, int]] = {
 _LONGER_NAMES: Final[Mapping[str, str]] = DATE_WORDS["longer"]
 _LONGER: Final = compiled("|".join(map(re.escape, _LONGER_NAMES)))
 _ALSO_WORDS: Final = frozenset(["out", "set", "ago", "gen", "mag", "des", "mart", "mars"])
-"""Abbreviations that are words in other languages: months only beside a day."""
+"""Abbreviations that are words elsewhere: months only beside a day or a preposition."""
+_SHORT_NAMES: Final = frozenset(["mai", "maj", "mei", "май", "мај", "maí"])
+"""Whole names of three letters, which are written with a small letter."""
+_IN_MONTH: Final = compiled(r"(?<!\w)(?:en|em|i|im|în|nel|début|fin|fine)\s$", re.IGNORECASE)
 
 _YEAR: Final = compiled(r"(?<![\w.,])(?:1[6-9]|20)[0-9]{2}(?![0-9])")
 _LOOSE_YEAR: Final = compiled(r"(?<![0-9])(?:1[6-9]|20)[0-9]{2}(?![0-9])")
@@ -79,14 +82,15 @@ _FILE_TIME: Final = compiled(
 )
 """Before a time of day in the name of a file: Screenshot 2010-11-05 at 10.20.30."""
 _SHORT_YEAR: Final = compiled(
-    r"(?<![\w./-])([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{2})(?![\w/-]|\.[0-9])"
+    r"(?<![\w./-])([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{2})(?![0-9A-Za-z_/-]|\.[0-9])"
 )
 _SIGNS: Final = "\\u0654\\u0900-\\u0963\\u0970-\\u0e31\\u0e34-\\u0e4e"
 """A sign of Persian, letters and vowel signs of Indic scripts, which are no letters to `re`."""
 _WORD: Final = rf"((?:[^\W\d_]|[{_SIGNS}]){{3,14}})"
 _ARTICLE: Final = r"(?:of |the |de |di |d['\u2019]|da |del )?"
 _DAY: Final = (
-    r"([0-9]{1,2})(?:(?:st|nd|rd|th|er|-?an|-?a|ean|-\u0433\u043e|-\u0435|\.ª|º|ª|°)?\.?)"
+    r"([0-9]{1,2})(?:(?:st|nd|rd|th|er|[\s-](?:st|nd|rd|th|er)(?!\w)"
+    r"|-?an|-?a|ean|-\u0433\u043e|-\u0435|\.ª|º|ª|°)?\.?)"
 )
 # What may stand before a year of four digits, from the day or the month on.
 _DAY_MONTH: Final = compiled(
@@ -117,12 +121,12 @@ _SCANDINAVIAN: Final = compiled(r"(?<![\w./-])([0-9]{1,2})/([0-9]{1,2})[ -]{1,2}
 _VIETNAMESE: Final = compiled(
     r"(?<![0-9])([0-9]{1,2})\stháng\s([0-9]{1,2})(?:,?\snăm\s|,?\s)$", re.IGNORECASE
 )
-_MONTH_NUMBER: Final = compiled(r"(?<![0-9./-])(0[1-9]|1[0-2])/$")
+_MONTH_NUMBER: Final = compiled(r"(?<![0-9./-])(0[1-9]|1[0-2])[./-]$")
 _ROMAN_MONTHS: Final = (
     *("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"),
 )
 _ROMAN: Final = compiled(
-    r"(?<![\w./-])([0-9]{1,2})(?:\.\s{0,2}|[\s/-]{1,2})([IVX]{1,4})(?:\.\s{0,2}|[\s/-]{1,2})$"
+    r"(?<![\w./-])([0-9]{1,2})(?:\.\s{0,2}|[\s/-]{1,2})([IVX]{1,4}|(?<=[./-])[ivx]{1,4}(?=[./-]))(?:\.\s{0,2}|[\s/-]{1,2})$"
 )
 # What may follow a year.
 _ISO: Final = compiled(
@@ -693,7 +697,11 @@ def _year_last(year: str, before: str) -> Found | None:
     if found := _numbers_last(year, before) or _slash_last(year, before):
         return found
     match = _MONTH.search(before)
-    if match and _is_month_alone(match[1]) and (month := _month(match[1])):
+    if (
+        match
+        and _is_month_alone(match[1], before[: match.start()])
+        and (month := _month(match[1]))
+    ):
         return len(before) - match.start(), 0, [_digits(year, n) for n in month]
     return _mistyped_last(year, before)
 
@@ -748,8 +756,8 @@ def _numbers_last(year: str, before: str) -> Found | None:
         if int(month) <= 12 < int(day) <= 31:
             # There is no such day in that month: 31/06/2010.
             return len(before) - match.start(), 0, [_digits(year, month, day)]
-    if (match := _ROMAN.search(before)) and match[2] in _ROMAN_MONTHS:
-        month = _ROMAN_MONTHS.index(match[2]) + 1
+    if (match := _ROMAN.search(before)) and match[2].upper() in _ROMAN_MONTHS:
+        month = _ROMAN_MONTHS.index(match[2].upper()) + 1
         return len(before) - match.start(), 0, [_digits(year, month, match[1])]
     if match := _VIETNAMESE.search(before):
         return len(before) - match.start(), 0, [_digits(year, match[2], match[1])]
@@ -821,8 +829,10 @@ def mistyped_month(word: str) -> int | None:
     return near.pop() if len(near) == 1 else None
 
 
-def _is_month_alone(word: str) -> bool:
-    return word.lower() not in _ALSO_WORDS and (len(word) > 3 or word[0].isupper())
+def _is_month_alone(word: str, before: str = "") -> bool:
+    """Whether *word* may be a month without a day, by its letters or by the words before it."""
+    is_name = word.lower() not in _ALSO_WORDS and (len(word) > 3 or word[0].isupper())
+    return is_name or word.lower() in _SHORT_NAMES or _IN_MONTH.search(before) is not None
 
 
 def _digits(year: str, month: str | int | None, day: str | None = None) -> str:

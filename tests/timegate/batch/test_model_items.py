@@ -3,8 +3,9 @@
 import pytest
 
 from archives.registry import load_known
-from timegate.batch.model import Item, candidates
+from timegate.batch.model import Item, candidates, refused_result
 from timegate.references.formats import is_reference
+from timegate.resolution.query import NotNegotiable
 from timegate.text.times import read_time
 
 REGISTRY = load_known()
@@ -78,3 +79,15 @@ def test_a_known_problem_of_an_item_is_the_reason_of_its_refusal() -> None:
 
     with pytest.raises(ValueError, match="a template in the link"):
         candidates(item, REGISTRY, read_time)
+
+
+def test_the_date_beside_an_id_of_an_archive_is_in_its_result() -> None:
+    link = "https://archive.ph/AbCdE"
+    item = Item(0, link, (link,), ("2016",), said="Only the year 2016 is used")
+    with pytest.raises(NotNegotiable) as refused:
+        candidates(item, REGISTRY, read_time)
+
+    result = refused_result(item, refused.value)
+
+    assert (result.outcome, result.date) == ("unknown", "2016")
+    assert result.why.endswith("(Only the year 2016 is used)")

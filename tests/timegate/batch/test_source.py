@@ -123,3 +123,16 @@ def test_a_guessed_format_without_references_is_an_error(
 
     with pytest.raises(BadInput, match=r"read as wikitext.*\.json"):
         source(tmp_path / "list").none_found()
+
+
+@pytest.mark.parametrize("written", ["40487", "n.d.", "2010-13-45", "31.02.2010", "3/4/10"])
+def test_a_date_in_a_table_that_cannot_be_read_leaves_a_doubt(
+    written: str, tmp_path: Path
+) -> None:
+    table = tmp_path / "list.csv"
+    table.write_text(f"title,url,accessed\nOpening hours,http://museum.example/,{written}\n")
+
+    [item] = ListSource(str(table), None, Columns(), load_known()).items()
+
+    assert (item.references, item.dates, item.doubt) == (("http://museum.example/",), (), True)
+    assert "Not used" in item.said

@@ -3,6 +3,7 @@
 import pytest
 
 from timegate.references.mistyped_links import (
+    has_foreign_sign,
     has_no_domain,
     is_repaired,
     spaced_link,
@@ -67,3 +68,12 @@ def test_a_host_without_a_domain_is_none_of_the_web(link: str) -> None:
 )
 def test_other_hosts_are_of_the_web(link: str) -> None:
     assert not has_no_domain(link)
+
+
+@pytest.mark.parametrize("link", ["http://a.example/{x}", "http://a.example/a\\b?c"])
+def test_signs_that_no_address_has_are_found(link: str) -> None:
+    assert has_foreign_sign(link)
+
+
+def test_signs_that_browsers_leave_in_a_query_are_none_of_a_notation() -> None:
+    assert not has_foreign_sign("http://a.example/?a=1|2&b={3}")
