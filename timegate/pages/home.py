@@ -296,6 +296,7 @@ class Home:
         except (SeveralReferences, Unresolvable) as choice:
             shown, values = self._choices(form, choice)
             return self._page(200, shown, **values)
+        form = query.field(form)
         preferences = _preferences(request)
         if self._searches.full:
             resolution = await self._searches.resolve(query.query, preferences, request.context)
@@ -319,6 +320,16 @@ class Home:
             why = "others have pasted long texts, which are being read"
             raise FormRejection(503, "The text was not read; send it again", why) from error
 
+    async def without_left_date(self, form: FormFields) -> FormFields:
+        """Return *form* without a date of an earlier search, if its text has one."""
+        if not form.is_date_left:
+            return form
+        try:
+            return (await self._read(form)).field(form)
+        except (FormRejection, SeveralReferences, Unresolvable):
+            # The page explains it.
+            return form
+
     async def events(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send the progress of a search and then its answer, as server-sent events."""
         form = FormFields.of(request.rest)
@@ -332,6 +343,7 @@ class Home:
         except (SeveralReferences, Unresolvable) as choice:
             shown, values = self._choices(form, choice)
             return Response(200, _EVENTS, _event("answer", self._part(shown, **values)))
+        form = query.field(form)
         search = self._searches.start(query.query, _preferences(request), request.context)
         return StreamingResponse(
             200, _EVENTS, self._stream(form, query, search, request.context)
@@ -399,7 +411,8 @@ class Home:
         """Return the form and the values of a page on which the user has to choose."""
         if isinstance(choice, SeveralReferences):
             return form, {"several": choice}
-        at = form.at or ("" if choice.at is None else str(choice.at))
+        # The time that a link states is a fact; another one may be left from an earlier search.
+        at = form.at if choice.at is None else str(choice.at)
         archive = archive_name(choice.link, self._registry)
         return form._replace(at=at), {"missing": choice, "archive": archive}
 
@@ -444,6 +457,7 @@ class PostedForm:
         form = FormFields.of(text)
         if len(form.address) > LONGEST_ADDRESS:
             return await self._home.answer(request, form)
+        form = await self._home.without_left_date(form)
         return Response(303, {"Location": f"{self._home.path}?{form.address}".rstrip("?")})
 
 
