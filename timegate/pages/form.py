@@ -20,6 +20,7 @@ from timegate.pages.choices import (
     date_choices,
     search_of,
 )
+from timegate.pages.own_addresses import OwnAddresses, OwnReference
 from timegate.references.pasted import NoReference, read_pasted
 from timegate.resolution.model import Query
 from timegate.resolution.query import NotNegotiable, query_for, query_for_url
@@ -150,9 +151,12 @@ class FormQuery:
         return (*([self.other] if self.other else []), *doubted)
 
 
-def read_form(form: FormFields, registry: Registry, now: datetime) -> FormQuery:
+def read_form(
+    form: FormFields, registry: Registry, now: datetime, own: OwnAddresses | None = None
+) -> FormQuery:
     """Return the query of *form* at *now*. Raises FormRejection and SeveralReferences.
 
+    Addresses that begin as *own* are read as the references in them.
     A date in the field counts, unless the text has one and that in the field was left from an
     earlier search. The date that is not used is named, with a search for it.
     """
@@ -162,9 +166,15 @@ def read_form(form: FormFields, registry: Registry, now: datetime) -> FormQuery:
             "in parts, or save it as a file and run: timegate resolve --batch FILE"
         )
         raise FormRejection(413, "The text is too long", why)
+    address = None if own is None else own.read(form.q)
+    remarks = []
+    if address is not None:
+        form = _of_address(address, form)
+        remarks.append(f"The address is one of this server. The reference in it: {form.q}")
     at = _date(form.at)
     reading, found = _read(form.q, at, registry, now)
-    remarks = [f"Reference found in your text: {found.identifier}"] if found else []
+    if found is not None:
+        remarks.append(f"Reference found in your text: {found.identifier}")
     document = reading.identifier.document
     if document is not None:
         # The identifier names a thing; archives hold the document that describes it (D-8).
@@ -192,6 +202,22 @@ def read_form(form: FormFields, registry: Registry, now: datetime) -> FormQuery:
         dates.other,
         dates.other is not None and form.is_date_left and not dates.is_of_field,
     )
+
+
+def _of_address(address: OwnReference, form: FormFields) -> FormFields:
+    """Return the form for the reference in an address of this server. Raises Unresolvable."""
+    if address.is_list:
+        from timegate.references import TextSpan  # noqa: PLC0415
+        from timegate.references.model import FoundReference  # noqa: PLC0415
+
+        url = address.reference
+        said = ("The address is one of this server",)
+        raise Unresolvable(
+            FoundReference(url, url, TextSpan(0, len(url)), kind="captures", notes=said)
+        )
+    last = form.last if form.is_date_left else ""
+    at = address.at or form.at
+    return FormFields(address.reference, at, "" if address.at else last)
 
 
 class _UsedDate(NamedTuple):

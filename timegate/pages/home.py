@@ -29,6 +29,7 @@ from timegate.pages.form import (
     read_form,
 )
 from timegate.pages.kept_answers import KeptAnswers
+from timegate.pages.own_addresses import OwnAddresses
 from timegate.pages.rendering import AT_ONCE, HEADERS, Pages, wants_page
 from timegate.resolution.context import RequestContext
 from timegate.resolution.exhaustive import ExhaustiveResolver
@@ -260,8 +261,11 @@ class Home:
         kept: KeptAnswers,
         *,
         at_once: float = AT_ONCE,
+        origins: tuple[str, ...] = (),
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        """*origins* are further addresses of this server, beside that of *answers*."""
+        self._own = OwnAddresses((answers.base_url, *origins), registry)
         self._now = now
         self._answers = answers
         self._pages = pages
@@ -290,7 +294,7 @@ class Home:
         if not form.q:
             return self._page(200, form)
         try:
-            query = await self._read(form)
+            query = await self._read(form, request)
         except FormRejection as refusal:
             return self._page(refusal.status, form, refusal=refusal)
         except (SeveralReferences, Unresolvable) as choice:
@@ -309,9 +313,10 @@ class Home:
         chunks = self._streamed_page(form, query, search, request.context)
         return StreamingResponse(200, _PAGE_HEADERS, chunks)
 
-    async def _read(self, form: FormFields) -> FormQuery:
+    async def _read(self, form: FormFields, request: ClientRequest) -> FormQuery:
         """Return the query of *form*. Raises FormRejection, SeveralReferences, Unresolvable."""
-        read = partial(read_form, form, self._registry, self._now())
+        own = self._own.of_host(request.header("Host"), self._pages.root)
+        read = partial(read_form, form, self._registry, self._now(), own)
         if len(form.q) <= _SHORT_TEXT:
             return read()
         try:
@@ -320,12 +325,12 @@ class Home:
             why = "others have pasted long texts, which are being read"
             raise FormRejection(503, "The text was not read; send it again", why) from error
 
-    async def without_left_date(self, form: FormFields) -> FormFields:
+    async def without_left_date(self, form: FormFields, request: ClientRequest) -> FormFields:
         """Return *form* without a date of an earlier search, if its text has one."""
         if not form.is_date_left:
             return form
         try:
-            return (await self._read(form)).field(form)
+            return (await self._read(form, request)).field(form)
         except (FormRejection, SeveralReferences, Unresolvable):
             # The page explains it.
             return form
@@ -337,7 +342,7 @@ class Home:
             detail = "too many searches with live progress: request the page without events"
             return problem(503, "too-busy", detail, headers={"Retry-After": "5"})
         try:
-            query = await self._read(form)
+            query = await self._read(form, request)
         except FormRejection as refusal:
             return Response(200, _EVENTS, _event("answer", self._part(form, refusal=refusal)))
         except (SeveralReferences, Unresolvable) as choice:
@@ -457,7 +462,7 @@ class PostedForm:
         form = FormFields.of(text)
         if len(form.address) > LONGEST_ADDRESS:
             return await self._home.answer(request, form)
-        form = await self._home.without_left_date(form)
+        form = await self._home.without_left_date(form, request)
         return Response(303, {"Location": f"{self._home.path}?{form.address}".rstrip("?")})
 
 
