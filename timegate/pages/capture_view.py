@@ -216,11 +216,17 @@ class CapturesView:
     archive_choices: tuple[FilterOption, ...]
     status_choices: tuple[FilterOption, ...]
     formats: tuple[tuple[str, str], ...]
+    wait: str
+    """Seconds that this page waits for each list to begin."""
     months: tuple[str, ...] = MONTH_NAMES
 
 
 def captures_view(
-    address: CaptureAddress, table: CaptureTable, registry: Registry, hidden: frozenset[str]
+    address: CaptureAddress,
+    table: CaptureTable,
+    registry: Registry,
+    hidden: frozenset[str],
+    wait: float,
 ) -> CapturesView:
     """Return the view of *table* for a client from whom the archives in *hidden* are hidden."""
     fields = address.fields
@@ -274,6 +280,7 @@ def captures_view(
         status_choices=tuple(
             FilterOption(status, _STATUS_WORDS[status]) for status in STATUSES
         ),
+        wait=f"{wait:g}",
         formats=tuple((name, writer.description) for name, writer in FORMATS.items()),
     )
 

@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode
 
 from archives.moment import Moment
 from archives.registry import Registry
+from timegate.resolution.exhaustive import PATIENCE
 from timegate.responses.answer_view import spoken
 
 if TYPE_CHECKING:
@@ -37,7 +38,13 @@ class SeveralReferences(Exception):
         self.choices = tuple(_choice(each, at) for each in found)
         self.lines = "\n".join(_line(each, at) for each in found if each.kind == "reference")
         """The references as a batch, one for each line."""
+        self.left_out = tuple(
+            (each.identifier, _why_left_out(each)) for each in found if each.kind != "reference"
+        )
+        """The references that no batch can resolve, and why."""
         self.count = len(found)
+        self.wait = f"{PATIENCE:g}"
+        """Seconds that pages wait for archives."""
 
 
 class Unresolvable(Exception):
@@ -61,6 +68,12 @@ class Unresolvable(Exception):
         return "" if self.at is None else spoken(self.at)
 
 
+def _why_left_out(found: "FoundReference") -> str:
+    if found.kind == "captures":
+        return "a list of captures, which names none of them"
+    return found.trouble
+
+
 def _is_undated(found: "FoundReference") -> bool:
     return found.dates.at is None and not found.dates.doubt
 
@@ -77,11 +90,12 @@ def _choice(found: "FoundReference", given: Moment | None = None) -> Choice:
     if found.kind == "captures":
         path = f"/timemap/html/{quote(found.identifier, safe='')}"
         return Choice(found.identifier, search_of(found.identifier), found.said, path)
-    said = found.said if found.kind == "reference" else (*found.said, found.trouble)
-    if found.dates.doubt:
+    at, said = "" if found.at is None else str(found.at), found.said
+    if found.kind != "reference":
+        said = (*said, found.trouble)
+    elif found.dates.doubt:
         return Choice(found.identifier, search_of(found.restated), said)
-    at = "" if found.at is None else str(found.at)
-    if given is not None and found.kind == "reference" and _is_undated(found):
+    elif given is not None and _is_undated(found):
         at, said = (
             str(given),
             (*said, f"Date used: {spoken(given)}, the date in the Date field"),

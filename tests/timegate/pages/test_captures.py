@@ -33,7 +33,7 @@ async def test_the_page_counts_the_captures_and_names_the_first_and_the_last() -
     assert "5 captures in 2 of 2 archives that were asked, from 13 June 2005" in page.text
     assert "to 25 January 2016, 11:20:29 UTC (b)" in page.text
     assert f"http://a/{OLD[0]}/{URL}" in page.links
-    assert f"/timemap/link/{URL}" in page.links
+    assert f"/timemap/link/{quote(URL)}?wait=0.5" in page.links
     assert "Calendar of 2016" in page.text
 
 
