@@ -267,6 +267,11 @@ def _with_comparison(row: Grade, verdict: Verdict) -> Grade:
     if found["class"]:
         what = f"The copy seems to be {CLASS_PHRASES[str(found['class'])]}"
         return Grade("poor", what)
+    if found.value == "changed" and row.tone == "good":
+        # Another copy of the requested time may have another text.
+        return row._replace(
+            tone="fair", headline=f"{row.headline}, but the text changed around that time"
+        )
     is_near = verdict.match.value in ("approximate", "substitute") and (
         _distance(verdict) in _NEARLY_EXACT
     )
