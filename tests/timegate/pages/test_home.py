@@ -418,6 +418,23 @@ async def test_a_list_is_a_page_for_browsers_and_json_for_programs() -> None:
     ]
     assert html.all("figure")[0]["data-source"] == f"/timeline/{URL}"
     assert json.loads(program.body)["archives"]
+    assert f"/?q={quote('duri:2016-01-22T11:20:29Z:' + URL)}" in html.links
+
+
+async def test_the_list_for_people_measures_from_the_interval_that_its_answer_asked_for() -> (
+    None
+):
+    stamps = ("20151201112029", LATER, "20160304112029")
+    archives = [FakeArchive(f"a{n}", 0.0, (stamp,)) for n, stamp in enumerate(stamps)]
+    async with site(*archives) as served:
+        answer = Html((await served.ask(asking(URL, "January 2016"), BROWSER)).body.decode())
+        listed = next(link for link in answer.links if link.startswith("/list/"))
+        page = Html((await served.ask(listed, BROWSER)).body.decode())
+
+    assert "nearest to January 2016 first" in page.text
+    for distance in ("within the requested time", "32 days later"):
+        assert distance in page.text
+        assert distance in answer.text or distance.startswith("within")
 
 
 async def test_the_timeline_is_that_of_the_url_variant_that_archives_hold() -> None:

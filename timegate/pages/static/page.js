@@ -97,6 +97,9 @@ function search(form) {
   return events;
 }
 
+// In the frame of a replayed page, only the list itself is shown.
+document.documentElement.classList.toggle("framed", self !== top);
+
 let running = null;
 document.addEventListener("submit", (event) => {
   const form = event.target;
