@@ -8,6 +8,7 @@ from zlib import crc32
 
 from archives.diagnostics import Diagnostic, Malformed
 from archives.moment import Moment
+from archives.regex_compat import compiled
 from archives.registry import Registry
 from timegate.citations import NO_DESCRIPTION, PageDescription
 from timegate.citations.pasted import described_by
@@ -39,6 +40,9 @@ LONGEST_ADDRESS: Final = 7_500
 _MOST_FIELDS: Final = 10
 _LONGEST_DATE: Final = 64
 _MOST_DATES: Final = 5
+_NO_REFERENCE: Final = "No reference found"
+_NO_LINK: Final = compiled(r"[^.:/%]*+")
+"""A word that cannot have been meant as a link or an identifier."""
 _CONTEXT: Final = 60
 """Characters shown on each side of the wrong one."""
 
@@ -284,8 +288,11 @@ def _read(
     try:
         pasted = read_pasted(text, registry, now)
     except NoReference as nothing:
-        raise FormRejection(400, "No reference found", nothing.why) from nothing
+        raise FormRejection(400, _NO_REFERENCE, nothing.why) from nothing
     except Malformed as complaint:
+        if complaint.code == "item-not-absolute" and _NO_LINK.fullmatch(text):
+            why = str(NoReference(text))
+            raise FormRejection(400, _NO_REFERENCE, why) from complaint
         where = f"{complaint.why}, at character {complaint.position + 1}"
         title = "The reference cannot be read"
         caret = Caret.at(text, complaint.position)

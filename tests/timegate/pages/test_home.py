@@ -249,6 +249,8 @@ async def test_a_mistake_is_marked_at_its_character() -> None:
         (URL, "next tuesday or so", 400, "The date cannot be read"),
         (URL, "9" * 65, 400, "too long for a date"),
         ("not an identifier", "", 400, "There is no link in this text"),
+        ("hello", "", 400, "There is no link in this text"),
+        ("\U0001f600", "", 400, "There is no link in this text"),
         ("http://", "", 400, "The reference cannot be read"),
         ("https://a.host/20160122112029/", "", 400, "does not say which page"),
         ("Thu, 31 May 2007 20:35:00 GMT", "", 422, "of which URL"),
