@@ -393,7 +393,7 @@ class Home:
         if resolution.memento is None and not view.live:
             lacking = failure_in(json.loads(response.body))
             view = view.without_copy(lacking.title, lacking.detail, lacking.next_step)
-        view = view.doubted(doubt=query.doubt)
+        view = view.doubted(doubt=query.doubt).beside(self._registry, context.hidden)
         if query.doubt and view.copy is not None:
             document = json.loads(response.body) | {"headline": view.headline}
             response = replace(response, body=json.dumps(document).encode())

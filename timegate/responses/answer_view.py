@@ -119,12 +119,21 @@ class AnswerView:
     """The quotation that was looked for."""
     live: str = ""
     """The original, where it is itself the answer; otherwise empty."""
+    on_site: tuple[tuple[str, str], ...] = ()
+    """Archives in use that were not asked, because they are only read on site; what to do."""
     is_offline: bool = False
     """Whether this server seems to have no network, so that no archive need be named."""
 
     def without_copy(self, title: str, detail: str, next_step: str) -> "AnswerView":
         """Return the view with the reason why there is no copy."""
         return replace(self, headline=title, words=detail, next_step=next_step)
+
+    def beside(self, registry: Registry, hidden: frozenset[str]) -> "AnswerView":
+        """Return the view with the archives on site, without those that are *hidden*."""
+        entries = (e for e in registry.used if e.access == "onsite-only")
+        named = None if self.referral is None else self.referral.archive
+        shown = (e for e in entries if e.id not in hidden and e.id != named)
+        return replace(self, on_site=tuple((e.name, e.apply or e.access_note) for e in shown))
 
     def doubted(self, *, doubt: bool) -> "AnswerView":
         """Return the view; with a *doubt* about the date, no copy is "as requested"."""

@@ -333,6 +333,25 @@ async def test_hostile_text_from_archives_is_escaped(page: str) -> None:
     assert all(link.startswith(("http://", "https://", "/", "#")) for link in html.links)
 
 
+async def test_an_archive_that_is_only_read_on_site_is_named_as_not_asked() -> None:
+    vault = entry_from(
+        {
+            "id": "vault",
+            "name": "The Vault",
+            "kind": "warc",
+            "path": "/vault",
+            "use": True,
+            "access": "onsite-only",
+            "apply": "Ask at the desk.",
+        },
+        "a test",
+    )
+    async with site(FakeArchive("a", 0.0), extra=(vault,)) as served:
+        seen = await served.ask(asking(URL), BROWSER)
+
+    assert "The Vault: Ask at the desk." in Html(seen.body.decode()).text
+
+
 async def test_hostile_input_is_escaped() -> None:
     async with site(FakeArchive("a", 0.0)) as served:
         seen = await served.ask(asking(HOSTILE, "<script>"), BROWSER)
