@@ -193,6 +193,11 @@ def read_form(
         remarks += dates.said
         if dates.at is not None and not states_time:
             query = query_for_url(query.original, dates.at, reading.diagnostics)
+        if query.at is not None and query.at.window[0] > now:
+            remarks.append(
+                f"The requested time, {spoken(query.at)}, is in the future: "
+                "no archive can have a copy of then"
+            )
     except NotNegotiable as error:
         status = 404 if error.code == "unknown-archive" else 422
         raise FormRejection(

@@ -7,6 +7,7 @@ Forms are posted, because an address cannot hold a long text.
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import replace
@@ -17,6 +18,7 @@ from typing import Final, NamedTuple, Self
 
 from archives.model import ArchiveEntry
 from archives.moment import Moment
+from archives.regex_compat import compiled
 from archives.registry import Registry
 from timegate.event_loop import SlowWork, end
 from timegate.pages.choices import SeveralReferences, Unresolvable, archive_name
@@ -392,7 +394,8 @@ class Home:
         response = self._answers.described(resolution, vary=VARY_PAGE)
         if resolution.memento is None and not view.live:
             lacking = failure_in(json.loads(response.body))
-            view = view.without_copy(lacking.title, lacking.detail, lacking.next_step)
+            step = " ".join(filter(None, (lacking.next_step, _folder_of(resolution.query))))
+            view = view.without_copy(lacking.title, lacking.detail, step)
         view = view.doubted(doubt=query.doubt).beside(self._registry, context.hidden)
         if query.doubt and view.copy is not None:
             document = json.loads(response.body) | {"headline": view.headline}
@@ -464,6 +467,18 @@ class PostedForm:
             return await self._home.answer(request, form)
         form = await self._home.without_left_date(form, request)
         return Response(303, {"Location": f"{self._home.path}?{form.address}".rstrip("?")})
+
+
+_INDEX_PAGE: Final = compiled(
+    r"(https?://[^?#]+/)(?:index|default|home)\.(?:s?html?|php[0-9]?|aspx?|jsp|cgi)",
+    re.IGNORECASE,
+)
+
+
+def _folder_of(query: Query) -> str:
+    """Return that the page may be filed under its folder; empty for all other pages."""
+    page = _INDEX_PAGE.fullmatch(query.original)
+    return f"{page[1]} may be the same page, and was not searched for." if page else ""
 
 
 class _Answer(NamedTuple):

@@ -172,7 +172,7 @@ def answer_view(
         asked="the newest copy" if query.at is None else spoken(query.at),
         copy=_chosen(resolution, registry),
         live=header_safe(live),
-        points=tuple(explained(verdict)),
+        points=tuple(_with_scheme(point, query, verdict) for point in explained(verdict)),
         others=tuple(_others(resolution, registry)),
         outcomes=outcomes,
         unanswered=tuple(by_explanation([o for o in outcomes if o.outcome == "unknown"])),
@@ -192,6 +192,20 @@ def answer_view(
         parameters=urlencode(parameters_of(resolution.preferences)),
         look=_look(resolution),
     )
+
+
+def _with_scheme(point: Point, query: Query, verdict: Verdict) -> Point:
+    """Return the point about the URL, also with a difference of http and https.
+
+    The verdict names the rule that matters most, which may be another one.
+    """
+    uri = verdict.uri
+    if point.topic != "URL" or uri is None or uri.value != "variant" or not uri["got"]:
+        return point
+    schemes = [url.partition(":")[0] for url in (query.original, str(uri["got"]))]
+    if uri["rule"] == "scheme" or schemes[0] == schemes[1]:
+        return point
+    return point._replace(sentence=f"{point.sentence} http and https differ, too.")
 
 
 def _look(resolution: Resolution) -> str:

@@ -453,12 +453,11 @@ def _explain_sources(sources: Member) -> Explanation:
 def _explain_syntax(syntax: Member) -> Explanation:
     if syntax.value == "strict":
         return None
-    diagnostics = f" ({syntax['diag']})" if syntax["diag"] else ""
     if syntax.value == "legacy":
-        return "good", f"The reference is in an old notation{diagnostics}."
+        return "good", "The reference is in an old notation."
     if not _is_malformed(syntax):
-        return "good", f"The time of the reference is empty, which means now{diagnostics}."
-    return "fair", f"The reference was malformed and was repaired{diagnostics}."
+        return "good", "The time of the reference is empty, which means now."
+    return "fair", "The reference was malformed and was repaired."
 
 
 def _explain_evidence(evidence: Member) -> Explanation:

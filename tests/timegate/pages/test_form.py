@@ -116,6 +116,12 @@ def test_a_doubt_about_the_copy_itself_stays_when_the_field_has_a_date() -> None
     assert read(FormFields(text, "2010")).doubt
 
 
+@pytest.mark.parametrize("form", [FormFields(URL, "2099"), FormFields(f"duri:2099:{URL}")])
+def test_a_time_in_the_future_is_said_to_be_one(form: FormFields) -> None:
+    assert any("2099, is in the future" in said for said in read(form).remarks)
+    assert not any("future" in said for said in read(FormFields(URL, "2026")).remarks)
+
+
 def test_the_same_search_sent_again_keeps_its_date() -> None:
     form = FormFields(CITATION, "2010")
 

@@ -203,13 +203,15 @@ async def test_all_archives_are_queried_even_if_one_has_an_exact_memento() -> No
     assert "2 of 4 did not answer: c (it is down) d (no answer in time)" in page.text
 
 
-async def test_repairs_are_shown_with_their_position() -> None:
+async def test_repairs_are_shown_with_their_position_and_without_names_for_programs() -> None:
     async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
         seen = await served.ask(asking(PWID.replace("29Z", "29")), BROWSER)
 
     page = Html(seen.body.decode())
     assert "Repaired:" in page.text
-    assert "missing-zone" in page.text
+    assert "(character 39)" in page.text
+    assert "The reference was malformed and was repaired." in page.text
+    assert "missing-zone" not in page.text
 
 
 async def test_every_text_to_copy_has_a_button() -> None:
@@ -350,6 +352,16 @@ async def test_an_archive_that_is_only_read_on_site_is_named_as_not_asked() -> N
         seen = await served.ask(asking(URL), BROWSER)
 
     assert "The Vault: Ask at the desk." in Html(seen.body.decode()).text
+
+
+async def test_an_index_page_without_a_copy_may_be_filed_under_its_folder() -> None:
+    async with site(FakeArchive("a", 0.0)) as served:
+        seen = await served.ask(asking("http://example.org/b/index.html"), BROWSER)
+        other = await served.ask(asking("http://example.org/b/page.html"), BROWSER)
+
+    words = "may be the same page, and was not searched for"
+    assert f"http://example.org/b/ {words}" in Html(seen.body.decode()).text
+    assert words not in Html(other.body.decode()).text
 
 
 async def test_hostile_input_is_escaped() -> None:
