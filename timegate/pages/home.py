@@ -470,15 +470,15 @@ class PostedForm:
 
 
 _INDEX_PAGE: Final = compiled(
-    r"(https?://[^?#]+/)(?:index|default|home)\.(?:s?html?|php[0-9]?|aspx?|jsp|cgi)",
-    re.IGNORECASE,
+    r"(?:index|default|home)\.(?:s?html?|php[0-9]?|aspx?|jsp|cgi)", re.IGNORECASE
 )
 
 
 def _folder_of(query: Query) -> str:
     """Return that the page may be filed under its folder; empty for all other pages."""
-    page = _INDEX_PAGE.fullmatch(query.original)
-    return f"{page[1]} may be the same page, and was not searched for." if page else ""
+    folder, _, name = query.original.rpartition("/")
+    is_index = _INDEX_PAGE.fullmatch(name) is not None
+    return f"{folder}/ may be the same page, and was not searched for." if is_index else ""
 
 
 class _Answer(NamedTuple):
