@@ -229,6 +229,6 @@ def test_every_documented_address_is_served(server: Running) -> None:
 
     answers = {path: ask(f"{server.url}{path}") for path in plain}
 
-    unknown = [path for path, (_, _, body) in answers.items() if b"not an identifier" in body]
+    unknown = [path for path, (_, _, body) in answers.items() if b"no identifier" in body]
     assert unknown == []
     assert {path for path, (status, _, _) in answers.items() if status == 404} == set()

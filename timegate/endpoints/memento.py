@@ -255,14 +255,18 @@ class ListEndpoint:
         self._resolver = ExhaustiveResolver(answers, route, patience)
 
     async def __call__(self, request: ClientRequest) -> Response:
-        """Answer ``{stamp}/{URI-R}``: with a page for browsers, else with JSON."""
-        _, at, query = stamped(request.rest, from_start=self._from_start)
+        """Answer ``{stamp}/{URI-R}``: with a page for browsers, else with JSON.
+
+        On the page a partial stamp is an interval, as in the answer that links it.
+        """
+        is_page = wants_page(request.header("Accept"))
+        _, at, query = stamped(request.rest, from_start=self._from_start and not is_page)
         preferences, applied = request.preferences
         resolution = await self._resolver.resolve(query, preferences, request.context)
         response = self._answers.described(resolution, applied, vary=LIST_VARY)
         if response.status != 200:
             return response
-        if wants_page(request.header("Accept")):
+        if is_page:
             page = self._pages.list_page(resolution)
             return replace(response, headers={**response.headers, **HEADERS}, body=page)
         names = TimeMapLinks.of(query.original, self._answers.base_url)

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from archives.diagnostics import Malformed
 from archives.errors import ArchiveError
 from archives.registry import Registry
+from archives.uri import begins_with_host, scheme_of
 from timegate.collections.extents import HeldExtents
 from timegate.endpoints import (
     HTML_CONTENT,
@@ -56,7 +57,13 @@ from timegate.responses.model import (
     resolve_path,
     without_parameters,
 )
-from timegate.responses.problems import internal, not_negotiable, problem, unreadable
+from timegate.responses.problems import (
+    internal,
+    not_negotiable,
+    printable,
+    problem,
+    unreadable,
+)
 from timegate.responses.report import LONGEST_LINKS
 from timegate.verdict.words import DOUBTED
 
@@ -153,6 +160,14 @@ class Resolve:
             detail = (
                 "this interface of the Wayback Machine is not offered here: for captures see "
                 "/cdx/search/cdx?url= and /web/*/{url}, to keep a page see /store/"
+            )
+            return problem(404, "not-found", detail)
+        text = identifier_in(request.rest)
+        if scheme_of(text) is None and not begins_with_host(text):
+            path = printable(request.rest.partition("?")[0][:_LONGEST_PATH])
+            detail = (
+                f"/{path} is no page of this server, and no identifier; "
+                "/docs is the documentation, /docs/api lists all addresses"
             )
             return problem(404, "not-found", detail)
         return await self._answer(request, request.rest, {})
@@ -341,6 +356,8 @@ def _in_any_archive(query: Query) -> Query:
     return replace(query, archive=None, archive_id=None, identifier=dated, link=None)
 
 
+_LONGEST_PATH: Final = 80
+"""Characters of a path that are repeated."""
 _LONGEST_LINE: Final = 16_384
 """Characters of a line of a batch in which a reference is looked for."""
 _SHORT_TEXT: Final = 400

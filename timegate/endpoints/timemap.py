@@ -1,6 +1,7 @@
 """TimeMaps: ``/timemap/{format}/{URL or identifier}``; ``Accept-Datetime`` is ignored."""
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from timegate.endpoints import (
@@ -11,12 +12,15 @@ from timegate.endpoints import (
     PathDescription,
     answered,
 )
+from timegate.resolution.preferences import BadPreference, preferences_from
 from timegate.responses.model import (
     ClientRequest,
     EarlyResponse,
     Response,
     StreamingResponse,
+    UnknownParameter,
     identifier_in,
+    without_parameters,
 )
 from timegate.responses.problems import problem
 from timegate.responses.timemap import TimeMapResponses
@@ -51,8 +55,13 @@ class TimeMapEndpoint:
 
     async def listed(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send the TimeMap, or return the problem."""
-        name, text = timemap_target(request)
-        preferences, applied = request.preferences
+        rest, parameters = _own_parameters(request.rest)
+        name, text = timemap_target(request._replace(rest=rest))
+        prefer, caching = request.header("Prefer"), request.header("Cache-Control")
+        try:
+            preferences, applied = preferences_from(parameters, prefer, caching)
+        except BadPreference as error:
+            return problem(400, "bad-parameter", str(error), parameter=error.name)
         return await self._timemaps.respond(
             name,
             text,
@@ -61,6 +70,20 @@ class TimeMapEndpoint:
             applied=applied,
             accept=request.header("Accept") or "",
         )
+
+
+def _own_parameters(rest: str) -> tuple[str, Mapping[str, str]]:
+    """Return the target, and our parameters, which may follow a URL that is percent-encoded.
+
+    A link cannot send ``Prefer``.
+    """
+    _, _, text = rest.partition("?")[0].partition("/")
+    if identifier_in(text) == text:
+        return rest, {}
+    try:
+        return without_parameters(rest)
+    except UnknownParameter:
+        return rest, {}
 
 
 def timemap_target(request: ClientRequest) -> tuple[str, str]:

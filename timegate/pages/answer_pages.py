@@ -58,6 +58,7 @@ class AnswerPages:
             return self._answers.redirect(resolution, applied, vary=vary)
         headers = self._answers.headers(resolution, judged, applied, vary) | HEADERS
         view = answer_view(resolution, judged, self._registry)
+        view = view.beside(self._registry, context.hidden)
         described = self._answers.described(resolution, applied, vary=vary)
         token = self._kept.keep(described, context.hidden)
         page = self._pages.render("reference", answer=view, token=token)

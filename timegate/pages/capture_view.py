@@ -49,6 +49,8 @@ class CaptureFields:
     page: int = 1
     year: int | None = None
     """The year of the calendar; None for that of the last capture."""
+    unknown_status: str = ""
+    """A status that is none of `STATUSES`, and not used."""
 
     @classmethod
     def of(cls, rest: str) -> "CaptureFields":
@@ -59,16 +61,17 @@ class CaptureFields:
             return cls(url)
         pairs = parse_qsl(query, errors="replace") if query.count("&") < _MOST_FIELDS else []
         fields = {name: value.strip() for name, value in pairs}
-        number = fields.get("page", "")
+        number, status = fields.get("page", ""), fields.get("status", "")
         page = int(number) if number.isascii() and number.isdigit() and len(number) < 7 else 1
         return cls(
             identifier_in(target),
             fields.get("archive", ""),
-            fields.get("status", "") if fields.get("status") in STATUSES else "",
+            status if status in STATUSES else "",
             fields.get("from", "")[:_LONGEST_DATE],
             fields.get("to", "")[:_LONGEST_DATE],
             max(page, 1),
             _year(fields.get("year", "")),
+            "" if status in STATUSES else status[:_LONGEST_DATE],
         )
 
     def filter(self) -> tuple[CaptureFilter, tuple[str, ...]]:
@@ -76,6 +79,15 @@ class CaptureFields:
         complaints: list[str] = []
         moments = [_moment(text, complaints) for text in (self.since, self.until)]
         return CaptureFilter(self.archive, self.status, *moments), tuple(complaints)
+
+    def hints(self, wanted: CaptureFilter) -> Iterator[str]:
+        """Yield what is probably a mistake in the form, which was read as *wanted*."""
+        since, until = wanted.since, wanted.until
+        if since and until and since.window[0] > until.window[1]:
+            yield f"no capture can fit, because From ({self.since}) is after To ({self.until})"
+        if self.unknown_status:
+            status, known = printable(self.unknown_status), ", ".join(STATUSES)
+            yield f"the status {status} was ignored: it is none of {known}"
 
 
 def _year(text: str) -> int | None:
@@ -86,7 +98,7 @@ def _moment(text: str, complaints: list[str]) -> Moment | None:
     try:
         return read_time(text)
     except ValueError as error:
-        complaints.append(str(error))
+        complaints.append(f"a date of the form was ignored: {error}")
         return None
 
 
@@ -203,6 +215,8 @@ class CapturesView:
     previous: str
     next: str
     complaints: tuple[str, ...]
+    """What could not be read in the form."""
+    hints: tuple[str, ...]
     missing: tuple[tuple[str, str], ...]
     """Archives without a complete list, and why."""
     asked: tuple[str, ...]
@@ -216,11 +230,17 @@ class CapturesView:
     archive_choices: tuple[FilterOption, ...]
     status_choices: tuple[FilterOption, ...]
     formats: tuple[tuple[str, str], ...]
+    wait: str
+    """Seconds that this page waits for each list to begin."""
     months: tuple[str, ...] = MONTH_NAMES
 
 
 def captures_view(
-    address: CaptureAddress, table: CaptureTable, registry: Registry, hidden: frozenset[str]
+    address: CaptureAddress,
+    table: CaptureTable,
+    registry: Registry,
+    hidden: frozenset[str],
+    wait: float,
 ) -> CapturesView:
     """Return the view of *table* for a client from whom the archives in *hidden* are hidden."""
     fields = address.fields
@@ -261,6 +281,7 @@ def captures_view(
         previous=turn.page(page - 1) if page > 1 else "",
         next=turn.page(page + 1) if page < pages else "",
         complaints=complaints,
+        hints=tuple(fields.hints(wanted)),
         missing=tuple(
             (names[archive], printable(error.why[:300]))
             for archive, error in table.failures.items()
@@ -274,6 +295,7 @@ def captures_view(
         status_choices=tuple(
             FilterOption(status, _STATUS_WORDS[status]) for status in STATUSES
         ),
+        wait=f"{wait:g}",
         formats=tuple((name, writer.description) for name, writer in FORMATS.items()),
     )
 

@@ -26,6 +26,7 @@ from timegate.pages.capture_view import (
 from timegate.pages.rendering import AT_ONCE, HEADERS, Pages, wants_page
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Deadlines, Preferences, Router
+from timegate.resolution.preferences import LONGEST_WAIT
 from timegate.responses.answer_view import name_of
 from timegate.responses.answers import VARY_PAGE
 from timegate.responses.model import ClientRequest, Response, StreamingResponse
@@ -74,6 +75,11 @@ class CaptureTables:
         self._kept: LRUCache[_Key, _Kept] = LRUCache(_MOST_BYTES, lambda kept: kept.table.size)
         self._running: dict[_Key, asyncio.Task[CaptureTable]] = {}
 
+    @property
+    def wait(self) -> float:
+        """Seconds for each list to begin."""
+        return min(self._deadlines.hard, LONGEST_WAIT)
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -118,7 +124,7 @@ class CaptureTables:
             archives, original, preferences, context, detailed=detailed
         )
         async with merging as merge:
-            hard = self._deadlines.hard
+            hard = self.wait
             await merge.begin(MergeDeadlines(hard, hard, stall=hard, total=_TOTAL))
             await _fill(table, merge)
             if not any(isinstance(error, Resting) for error in merge.failures.values()):
@@ -197,7 +203,9 @@ class CapturesPage:
     ) -> AsyncGenerator[bytes, None]:
         """Yield the beginning of the page, and the rest when all lists are read."""
         names = [name_of(archive, self._registry) for archive in archives]
-        empty = captures_view(asked, CaptureTable(archives), self._registry, context.hidden)
+        empty = captures_view(
+            asked, CaptureTable(archives), self._registry, context.hidden, self._tables.wait
+        )
         before, after = self._pages.halves("captures", view=empty, archives=names)
         yield before
         table = await asyncio.shield(reading)
@@ -210,7 +218,7 @@ class CapturesPage:
     ) -> CapturesView:
         # Counting 100,000 captures takes 34 ms, in which other requests are served.
         return await asyncio.to_thread(
-            captures_view, asked, table, self._registry, context.hidden
+            captures_view, asked, table, self._registry, context.hidden, self._tables.wait
         )
 
 

@@ -7,6 +7,7 @@ Forms are posted, because an address cannot hold a long text.
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import replace
@@ -17,6 +18,7 @@ from typing import Final, NamedTuple, Self
 
 from archives.model import ArchiveEntry
 from archives.moment import Moment
+from archives.regex_compat import compiled
 from archives.registry import Registry
 from timegate.event_loop import SlowWork, end
 from timegate.pages.choices import SeveralReferences, Unresolvable, archive_name
@@ -29,6 +31,7 @@ from timegate.pages.form import (
     read_form,
 )
 from timegate.pages.kept_answers import KeptAnswers
+from timegate.pages.own_addresses import OwnAddresses
 from timegate.pages.rendering import AT_ONCE, HEADERS, Pages, wants_page
 from timegate.resolution.context import RequestContext
 from timegate.resolution.exhaustive import ExhaustiveResolver
@@ -260,8 +263,11 @@ class Home:
         kept: KeptAnswers,
         *,
         at_once: float = AT_ONCE,
+        origins: tuple[str, ...] = (),
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        """*origins* are further addresses of this server, beside that of *answers*."""
+        self._own = OwnAddresses((answers.base_url, *origins), registry)
         self._now = now
         self._answers = answers
         self._pages = pages
@@ -290,12 +296,13 @@ class Home:
         if not form.q:
             return self._page(200, form)
         try:
-            query = await self._read(form)
+            query = await self._read(form, request)
         except FormRejection as refusal:
             return self._page(refusal.status, form, refusal=refusal)
         except (SeveralReferences, Unresolvable) as choice:
             shown, values = self._choices(form, choice)
             return self._page(200, shown, **values)
+        form = query.field(form)
         preferences = _preferences(request)
         if self._searches.full:
             resolution = await self._searches.resolve(query.query, preferences, request.context)
@@ -308,9 +315,10 @@ class Home:
         chunks = self._streamed_page(form, query, search, request.context)
         return StreamingResponse(200, _PAGE_HEADERS, chunks)
 
-    async def _read(self, form: FormFields) -> FormQuery:
+    async def _read(self, form: FormFields, request: ClientRequest) -> FormQuery:
         """Return the query of *form*. Raises FormRejection, SeveralReferences, Unresolvable."""
-        read = partial(read_form, form, self._registry, self._now())
+        own = self._own.of_host(request.header("Host"), self._pages.root)
+        read = partial(read_form, form, self._registry, self._now(), own)
         if len(form.q) <= _SHORT_TEXT:
             return read()
         try:
@@ -319,6 +327,16 @@ class Home:
             why = "others have pasted long texts, which are being read"
             raise FormRejection(503, "The text was not read; send it again", why) from error
 
+    async def without_left_date(self, form: FormFields, request: ClientRequest) -> FormFields:
+        """Return *form* without a date of an earlier search, if its text has one."""
+        if not form.is_date_left:
+            return form
+        try:
+            return (await self._read(form, request)).field(form)
+        except (FormRejection, SeveralReferences, Unresolvable):
+            # The page explains it.
+            return form
+
     async def events(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send the progress of a search and then its answer, as server-sent events."""
         form = FormFields.of(request.rest)
@@ -326,12 +344,13 @@ class Home:
             detail = "too many searches with live progress: request the page without events"
             return problem(503, "too-busy", detail, headers={"Retry-After": "5"})
         try:
-            query = await self._read(form)
+            query = await self._read(form, request)
         except FormRejection as refusal:
             return Response(200, _EVENTS, _event("answer", self._part(form, refusal=refusal)))
         except (SeveralReferences, Unresolvable) as choice:
             shown, values = self._choices(form, choice)
             return Response(200, _EVENTS, _event("answer", self._part(shown, **values)))
+        form = query.field(form)
         search = self._searches.start(query.query, _preferences(request), request.context)
         return StreamingResponse(
             200, _EVENTS, self._stream(form, query, search, request.context)
@@ -375,8 +394,9 @@ class Home:
         response = self._answers.described(resolution, vary=VARY_PAGE)
         if resolution.memento is None and not view.live:
             lacking = failure_in(json.loads(response.body))
-            view = view.without_copy(lacking.title, lacking.detail, lacking.next_step)
-        view = view.doubted(doubt=query.doubt)
+            step = " ".join(filter(None, (lacking.next_step, _folder_of(resolution.query))))
+            view = view.without_copy(lacking.title, lacking.detail, step)
+        view = view.doubted(doubt=query.doubt).beside(self._registry, context.hidden)
         if query.doubt and view.copy is not None:
             document = json.loads(response.body) | {"headline": view.headline}
             response = replace(response, body=json.dumps(document).encode())
@@ -399,7 +419,8 @@ class Home:
         """Return the form and the values of a page on which the user has to choose."""
         if isinstance(choice, SeveralReferences):
             return form, {"several": choice}
-        at = form.at or ("" if choice.at is None else str(choice.at))
+        # The time that a link states is a fact; another one may be left from an earlier search.
+        at = form.at if choice.at is None else str(choice.at)
         archive = archive_name(choice.link, self._registry)
         return form._replace(at=at), {"missing": choice, "archive": archive}
 
@@ -444,7 +465,20 @@ class PostedForm:
         form = FormFields.of(text)
         if len(form.address) > LONGEST_ADDRESS:
             return await self._home.answer(request, form)
+        form = await self._home.without_left_date(form, request)
         return Response(303, {"Location": f"{self._home.path}?{form.address}".rstrip("?")})
+
+
+_INDEX_PAGE: Final = compiled(
+    r"(?:index|default|home)\.(?:s?html?|php[0-9]?|aspx?|jsp|cgi)", re.IGNORECASE
+)
+
+
+def _folder_of(query: Query) -> str:
+    """Return that the page may be filed under its folder; empty for all other pages."""
+    folder, _, name = query.original.rpartition("/")
+    is_index = _INDEX_PAGE.fullmatch(name) is not None
+    return f"{folder}/ may be the same page, and was not searched for." if is_index else ""
 
 
 class _Answer(NamedTuple):

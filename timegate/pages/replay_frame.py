@@ -1,13 +1,15 @@
 """The frame around an archived page: what is shown, how far it is from what was requested."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import quote
 
 from archives.model import Closest, Memento
 from archives.registry import Registry
+from timegate.citations import copy_found
 from timegate.resolution.model import Resolution
-from timegate.responses.answer_view import copy_view, spoken
+from timegate.responses.answer_view import citation_views, copy_view, spoken
 from timegate.responses.replay_addresses import ReplayPlace
 from timegate.text import duration
 from timegate.verdict import Verdict, header_safe, in_words, raw_address
@@ -42,6 +44,8 @@ class FrameView:
     """The address of the list of copies in other archives."""
     parts: str
     """The address of the list of parts."""
+    reference: str
+    """The capture as an identifier, with which it can be cited and searched for."""
     whole: bool
     """Whether parts may come from other archives than the page."""
 
@@ -79,8 +83,15 @@ def frame_view(
         raw=raw_address(memento, registry.by_id(memento.archive)) or memento.uri,
         others=f"{base_url}/list/{stamp}/{target}",
         parts=f"{base_url}/parts/{quote(memento.uri, safe='')}",
+        reference=_reference(resolution, registry),
         whole=route == "reconstruct",
     )
+
+
+def _reference(resolution: Resolution, registry: Registry) -> str:
+    """Return the PWID of the copy; else its other identifier."""
+    copy = copy_found(resolution, registry, datetime.now(UTC).date())
+    return next((cited.text for cited in citation_views(copy)), resolution.query.original)
 
 
 def _place(memento: Memento) -> ReplayPlace:

@@ -119,12 +119,21 @@ class AnswerView:
     """The quotation that was looked for."""
     live: str = ""
     """The original, where it is itself the answer; otherwise empty."""
+    on_site: tuple[tuple[str, str], ...] = ()
+    """Archives in use that were not asked, because they are only read on site; what to do."""
     is_offline: bool = False
     """Whether this server seems to have no network, so that no archive need be named."""
 
     def without_copy(self, title: str, detail: str, next_step: str) -> "AnswerView":
         """Return the view with the reason why there is no copy."""
         return replace(self, headline=title, words=detail, next_step=next_step)
+
+    def beside(self, registry: Registry, hidden: frozenset[str]) -> "AnswerView":
+        """Return the view with the archives on site, without those that are *hidden*."""
+        entries = (e for e in registry.used if e.access == "onsite-only")
+        named = None if self.referral is None else self.referral.archive
+        shown = (e for e in entries if e.id not in hidden and e.id != named)
+        return replace(self, on_site=tuple((e.name, e.apply or e.access_note) for e in shown))
 
     def doubted(self, *, doubt: bool) -> "AnswerView":
         """Return the view; with a *doubt* about the date, no copy is "as requested"."""
@@ -163,7 +172,7 @@ def answer_view(
         asked="the newest copy" if query.at is None else spoken(query.at),
         copy=_chosen(resolution, registry),
         live=header_safe(live),
-        points=tuple(explained(verdict)),
+        points=tuple(_with_scheme(point, query, verdict) for point in explained(verdict)),
         others=tuple(_others(resolution, registry)),
         outcomes=outcomes,
         unanswered=tuple(by_explanation([o for o in outcomes if o.outcome == "unknown"])),
@@ -183,6 +192,20 @@ def answer_view(
         parameters=urlencode(parameters_of(resolution.preferences)),
         look=_look(resolution),
     )
+
+
+def _with_scheme(point: Point, query: Query, verdict: Verdict) -> Point:
+    """Return the point about the URL, also with a difference of http and https.
+
+    The verdict names the rule that matters most, which may be another one.
+    """
+    uri = verdict.uri
+    if point.topic != "URL" or uri is None or uri.value != "variant" or not uri["got"]:
+        return point
+    schemes = [url.partition(":")[0] for url in (query.original, str(uri["got"]))]
+    if uri["rule"] == "scheme" or schemes[0] == schemes[1]:
+        return point
+    return point._replace(sentence=f"{point.sentence} http and https differ, too.")
 
 
 def _look(resolution: Resolution) -> str:

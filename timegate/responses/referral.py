@@ -230,7 +230,7 @@ def missing_named_archive(resolution: Resolution, registry: Registry) -> str | N
     named = named_archive(resolution, registry)
     if named is None:
         return f"the archive that the reference names, {written}, is not registered"
-    note = named.apply or named.access_note or named.access
+    note = (named.apply or named.access_note or named.access).rstrip(".")
     if skip is None:
         answered = named.id not in resolution.failed
         withheld = named.access != "open" and answered

@@ -450,6 +450,7 @@ async def open_routes(needs: Dependencies) -> AsyncIterator[Dispatch]:
             searches,
             handlers.pages,
             handlers.kept,
+            origins=(needs.core.config.replay_url or "",),
         )
         routes = Routes(
             handlers.exact(home),

@@ -267,6 +267,11 @@ def _with_comparison(row: Grade, verdict: Verdict) -> Grade:
     if found["class"]:
         what = f"The copy seems to be {CLASS_PHRASES[str(found['class'])]}"
         return Grade("poor", what)
+    if found.value == "changed" and row.tone == "good":
+        # Another copy of the requested time may have another text.
+        return row._replace(
+            tone="fair", headline=f"{row.headline}, but the text changed around that time"
+        )
     is_near = verdict.match.value in ("approximate", "substitute") and (
         _distance(verdict) in _NEARLY_EXACT
     )
@@ -448,12 +453,11 @@ def _explain_sources(sources: Member) -> Explanation:
 def _explain_syntax(syntax: Member) -> Explanation:
     if syntax.value == "strict":
         return None
-    diagnostics = f" ({syntax['diag']})" if syntax["diag"] else ""
     if syntax.value == "legacy":
-        return "good", f"The reference is in an old notation{diagnostics}."
+        return "good", "The reference is in an old notation."
     if not _is_malformed(syntax):
-        return "good", f"The time of the reference is empty, which means now{diagnostics}."
-    return "fair", f"The reference was malformed and was repaired{diagnostics}."
+        return "good", "The time of the reference is empty, which means now."
+    return "fair", "The reference was malformed and was repaired."
 
 
 def _explain_evidence(evidence: Member) -> Explanation:

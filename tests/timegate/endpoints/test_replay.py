@@ -3,9 +3,11 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
+from archives.moment import Moment
 from archives.warc_index.building import index_collection
 from tests import archived_sites as sites
 from tests.archived_sites import ArchivedPart, write_warc
@@ -215,3 +217,17 @@ async def test_what_is_no_address_is_refused(tmp_path: Path, rest: str, status: 
 async def test_a_page_that_is_not_held_is_a_problem(tmp_path: Path) -> None:
     async with served(tmp_path) as site:
         assert (await site.ask("/view/2010/http://nowhere.example/")).status == 404
+
+
+async def test_the_frame_leads_to_a_citation_the_answer_and_captures_of_its_archive(
+    tmp_path: Path,
+) -> None:
+    async with served(tmp_path) as site:
+        page = (await site.ask(f"/view/2010/{PAGE}", BROWSER)).body.decode()
+        moved = (await site.ask(f"/view/2010/{PAGE}a.png", BROWSER)).body.decode()
+
+    name = quote(f"urn:pwid:first.example:{Moment(sites.STAMP)}:page:{PAGE}")
+    assert f'href="/cite?id={name}"' in page
+    assert f'href="/?q={name}"' in page
+    assert "No earlier capture known in The first" in page
+    assert "Next capture in The " in moved

@@ -441,3 +441,33 @@ async def test_an_incomplete_list_has_no_validators() -> None:
 
     assert seen.status == 200
     assert not {"ETag", "Age", "Last-Modified"} & seen.headers.keys()
+
+
+async def test_parameters_may_follow_a_url_that_is_percent_encoded() -> None:
+    encoded = "http%3A%2F%2Fexample.org%2F"
+    slow = lister("b", 0.3, captures("b", [2]))
+    async with serving(A, slow) as site:
+        usual = await site.ask(f"/timemap/link/{encoded}")
+        waiting = await site.ask(f"/timemap/link/{encoded}?wait=5")
+        refused = await site.ask(f"/timemap/link/{encoded}?wait=100")
+
+    assert usual.headers["Memento-Sources"].startswith("partial")
+    assert waiting.headers["Memento-Sources"].startswith("complete;asked=2;failed=0")
+    assert capture("b", 2).uri in body(waiting)
+    assert refused.status == 400
+
+
+@pytest.mark.parametrize(
+    ("target", "original"),
+    [
+        ("http://example.org/?wait=5", "http://example.org/?wait=5"),
+        ("http%3A%2F%2Fexample.org%2F?a=b", "http://example.org/?a=b"),
+        ("http%3A%2F%2Fexample.org%2F?wait=5&a=b", "http://example.org/?wait=5&a=b"),
+    ],
+)
+async def test_other_queries_belong_to_the_url(target: str, original: str) -> None:
+    archive = lister("a", captures("a", [1]))
+    async with serving(archive) as site:
+        await site.ask(f"/timemap/link/{target}")
+
+    assert archive.originals == [original]

@@ -33,7 +33,7 @@ async def test_the_page_counts_the_captures_and_names_the_first_and_the_last() -
     assert "5 captures in 2 of 2 archives that were asked, from 13 June 2005" in page.text
     assert "to 25 January 2016, 11:20:29 UTC (b)" in page.text
     assert f"http://a/{OLD[0]}/{URL}" in page.links
-    assert f"/timemap/link/{URL}" in page.links
+    assert f"/timemap/link/{quote(URL)}?wait=0.5" in page.links
     assert "Calendar of 2016" in page.text
 
 
@@ -194,3 +194,27 @@ async def test_the_calendar_opens_at_a_year_with_captures(query: str, year: str)
 
     assert f"Calendar of {year}" in page.text
     assert "5 captures in 2 of 2 archives" in page.text
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("from=2010&to=2009", "No capture can fit, because From (2010) is after To (2009)."),
+        ("status=banana", "The status banana was ignored: it is none of 2xx, 3xx"),
+        ("from=banana", "A date of the form was ignored:"),
+    ],
+)
+async def test_a_filter_that_cannot_be_meant_is_explained(query: str, words: str) -> None:
+    async with site(*both()) as served:
+        seen = await served.ask(f"{ENCODED}?{query}", BROWSER)
+
+    assert seen.status == (400 if query == "from=banana" else 200)
+    assert words in page_of(seen).text
+
+
+async def test_a_filter_from_and_to_the_same_time_is_no_mistake() -> None:
+    async with site(*both()) as served:
+        seen = await served.ask(f"{ENCODED}?from=2005-06-13&to=2005", BROWSER)
+
+    assert seen.status == 200
+    assert "No capture can fit" not in page_of(seen).text

@@ -29,7 +29,8 @@ async def test_the_front_page_has_one_field_and_a_date() -> None:
 
     page = Html(seen.body.decode())
     assert seen.status == 200
-    assert [field["name"] for field in (*page.all("textarea"), *page.all("input"))] == [
+    shown = [field for field in page.all("input") if field.get("type") != "hidden"]
+    assert [field["name"] for field in (*page.all("textarea"), *shown)] == [
         "q",
         "at",
     ]
@@ -202,13 +203,15 @@ async def test_all_archives_are_queried_even_if_one_has_an_exact_memento() -> No
     assert "2 of 4 did not answer: c (it is down) d (no answer in time)" in page.text
 
 
-async def test_repairs_are_shown_with_their_position() -> None:
+async def test_repairs_are_shown_with_their_position_and_without_names_for_programs() -> None:
     async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
         seen = await served.ask(asking(PWID.replace("29Z", "29")), BROWSER)
 
     page = Html(seen.body.decode())
     assert "Repaired:" in page.text
-    assert "missing-zone" in page.text
+    assert "(character 39)" in page.text
+    assert "The reference was malformed and was repaired." in page.text
+    assert "missing-zone" not in page.text
 
 
 async def test_every_text_to_copy_has_a_button() -> None:
@@ -248,6 +251,8 @@ async def test_a_mistake_is_marked_at_its_character() -> None:
         (URL, "next tuesday or so", 400, "The date cannot be read"),
         (URL, "9" * 65, 400, "too long for a date"),
         ("not an identifier", "", 400, "There is no link in this text"),
+        ("hello", "", 400, "There is no link in this text"),
+        ("\U0001f600", "", 400, "There is no link in this text"),
         ("http://", "", 400, "The reference cannot be read"),
         ("https://a.host/20160122112029/", "", 400, "does not say which page"),
         ("Thu, 31 May 2007 20:35:00 GMT", "", 422, "of which URL"),
@@ -328,6 +333,35 @@ async def test_hostile_text_from_archives_is_escaped(page: str) -> None:
     assert not any(name.startswith("on") for _, attrs in html.tags for name in attrs)
     assert not any("style" in attributes for _, attributes in html.tags)
     assert all(link.startswith(("http://", "https://", "/", "#")) for link in html.links)
+
+
+async def test_an_archive_that_is_only_read_on_site_is_named_as_not_asked() -> None:
+    vault = entry_from(
+        {
+            "id": "vault",
+            "name": "The Vault",
+            "kind": "warc",
+            "path": "/vault",
+            "use": True,
+            "access": "onsite-only",
+            "apply": "Ask at the desk.",
+        },
+        "a test",
+    )
+    async with site(FakeArchive("a", 0.0), extra=(vault,)) as served:
+        seen = await served.ask(asking(URL), BROWSER)
+
+    assert "The Vault: Ask at the desk." in Html(seen.body.decode()).text
+
+
+async def test_an_index_page_without_a_copy_may_be_filed_under_its_folder() -> None:
+    async with site(FakeArchive("a", 0.0)) as served:
+        seen = await served.ask(asking("http://example.org/b/index.html"), BROWSER)
+        other = await served.ask(asking("http://example.org/b/page.html"), BROWSER)
+
+    words = "may be the same page, and was not searched for"
+    assert f"http://example.org/b/ {words}" in Html(seen.body.decode()).text
+    assert words not in Html(other.body.decode()).text
 
 
 async def test_hostile_input_is_escaped() -> None:
@@ -417,6 +451,23 @@ async def test_a_list_is_a_page_for_browsers_and_json_for_programs() -> None:
     ]
     assert html.all("figure")[0]["data-source"] == f"/timeline/{URL}"
     assert json.loads(program.body)["archives"]
+    assert f"/?q={quote('duri:2016-01-22T11:20:29Z:' + URL)}" in html.links
+
+
+async def test_the_list_for_people_measures_from_the_interval_that_its_answer_asked_for() -> (
+    None
+):
+    stamps = ("20151201112029", LATER, "20160304112029")
+    archives = [FakeArchive(f"a{n}", 0.0, (stamp,)) for n, stamp in enumerate(stamps)]
+    async with site(*archives) as served:
+        answer = Html((await served.ask(asking(URL, "January 2016"), BROWSER)).body.decode())
+        listed = next(link for link in answer.links if link.startswith("/list/"))
+        page = Html((await served.ask(listed, BROWSER)).body.decode())
+
+    assert "nearest to January 2016 first" in page.text
+    for distance in ("within the requested time", "32 days later"):
+        assert distance in page.text
+        assert distance in answer.text or distance.startswith("within")
 
 
 async def test_the_timeline_is_that_of_the_url_variant_that_archives_hold() -> None:

@@ -1,5 +1,6 @@
 """The words for people: the page, the command line and the report agree for every verdict."""
 
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -62,3 +63,17 @@ def test_the_page_the_command_line_and_the_report_use_the_same_words(
         assert view.headline in page
         assert document["words"] == view.words
         assert view.words in "\n".join(result_lines(resolution, judged, REGISTRY))
+
+
+def test_a_url_that_differs_in_www_and_in_its_scheme_is_said_to_differ_in_both() -> None:
+    copy = memento(SECOND, "internet-archive")._replace(original="http://a.example/")
+    query = replace(asking(None), original="https://www.a.example/")
+    resolution = resolved(query, found(copy))
+    points = answer_view(resolution, verdict(resolution, REGISTRY), REGISTRY).points
+
+    assert [point.sentence for point in points if point.topic == "URL"] == [
+        (
+            "The URL is a variant of the requested one: www. differs. "
+            "The copy is of http://a.example/. http and https differ, too."
+        )
+    ]

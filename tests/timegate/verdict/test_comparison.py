@@ -49,6 +49,13 @@ def test_a_substitute_stays_a_substitute() -> None:
     assert not graded.redirects
 
 
+def test_a_copy_whose_text_changed_around_the_time_is_not_plainly_as_requested() -> None:
+    graded = grade(verdict_with(Comparison("changed", similarity=17), "within"))
+    assert graded.tone == "fair"
+    assert graded.headline == "As requested, but the text changed around that time"
+    assert graded.redirects
+
+
 def test_a_parked_domain_is_never_good() -> None:
     found = Comparison("alone", page_class=PageClass.PARKED, evidence=("it says so",))
     graded = grade(verdict_with(found))

@@ -33,7 +33,21 @@ async function copy(button) {
 function fields(form) {
   const query = new URLSearchParams(new FormData(form));
   if (!query.get("at")) query.delete("at");
+  query.delete("last");
   return query;
+}
+
+// Shows the date that belongs to the answer: one of an earlier search may not have been used.
+function showDate(form, outcome, query) {
+  const searched = outcome.querySelector("#searched");
+  if (!searched) return;
+  const { at, last } = searched.dataset;
+  form.last.value = last;
+  // While the archives were searched, another date may have been entered.
+  if (form.at.value === (query.get("at") ?? "")) form.at.value = at;
+  if (at) query.set("at", at);
+  else query.delete("at");
+  history.replaceState(null, "", `${form.action}?${query}`);
 }
 
 // Says that a text is too long while it can still be changed; nothing is cut.
@@ -59,7 +73,8 @@ function search(form) {
   progress.hidden = false;
   line.textContent = "Searching the archives.";
 
-  const events = new EventSource(`${form.action.replace(/\/$/, "")}/events?${query}`);
+  const last = form.last.value ? `&last=${encodeURIComponent(form.last.value)}` : "";
+  const events = new EventSource(`${form.action.replace(/\/$/, "")}/events?${query}${last}`);
   events.addEventListener("progress", (event) => {
     const details = element("progress-more");
     details.innerHTML = event.data;
@@ -70,6 +85,7 @@ function search(form) {
     progress.hidden = true;
     element("progress-more").replaceChildren();
     outcome.innerHTML = event.data;
+    showDate(form, outcome, query);
     enhance(outcome);
     outcome.querySelector("#verdict")?.focus();
   });
@@ -80,6 +96,9 @@ function search(form) {
   };
   return events;
 }
+
+// In the frame of a replayed page, only the list itself is shown.
+document.documentElement.classList.toggle("framed", self !== top);
 
 let running = null;
 document.addEventListener("submit", (event) => {
