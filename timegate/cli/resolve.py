@@ -58,7 +58,7 @@ from timegate.resolution.context import UNLIMITED
 from timegate.resolution.exhaustive import PATIENCE
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
 from timegate.resolution.preferences import LONGEST_WAIT
-from timegate.resolution.query import NotNegotiable, query_for
+from timegate.resolution.query import NotNegotiable, of_cited_copy, query_for
 from timegate.responses.answer_view import name_of
 from timegate.responses.problems import failure
 from timegate.responses.report import report
@@ -133,6 +133,7 @@ async def _resolve(
     try:
         given = read_given(text, registry, options.at, datetime.now(UTC), options.repeated)
         query = _dated(query_for(given.reading, registry), given.at)
+        query = of_cited_copy(query, given.others, registry)
     except (Malformed, SeveralFound) as error:
         return _reject(text, error, options, code=2)
     except NotNegotiable as error:

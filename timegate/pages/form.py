@@ -15,7 +15,12 @@ from timegate.identifiers.model import ParsedIdentifier
 from timegate.pages.choices import Choice, SeveralReferences, Unresolvable, date_choices
 from timegate.references.pasted import NoReference, read_pasted
 from timegate.resolution.model import Query
-from timegate.resolution.query import NotNegotiable, query_for, query_for_url
+from timegate.resolution.query import (
+    NotNegotiable,
+    of_cited_copy,
+    query_for,
+    query_for_url,
+)
 from timegate.responses.problems import status_of_refusal
 from timegate.text import masked
 from timegate.text.times import read_time
@@ -153,6 +158,8 @@ def read_form(form: FormFields, registry: Registry, now: datetime) -> FormQuery:
         raise FormRejection(
             status, "Archives cannot be searched for this", str(error)
         ) from error
+    if found is not None:
+        query = of_cited_copy(query, found.others, registry)
     return FormQuery(query, reading.diagnostics, tuple(remarks), found)
 
 

@@ -78,3 +78,13 @@ def test_a_known_problem_of_an_item_is_the_reason_of_its_refusal() -> None:
 
     with pytest.raises(ValueError, match="a template in the link"):
         candidates(item, REGISTRY, read_time)
+
+
+def test_a_citation_with_an_own_id_of_an_archive_is_of_the_copy_there() -> None:
+    references = ("https://archive.ph/AbCdE", URL)
+    item = Item(0, references[0], references, ("2013-02-03", "2014"))
+
+    found = [each.query for each in candidates(item, REGISTRY, read_time)]
+
+    assert [query.archive for query in found] == ["archive-today"] * 2
+    assert all(query.link == references[0] for query in found)

@@ -11,6 +11,7 @@ from timegate.cli import main
 
 HOME = "http://museum.example/"
 NAMED = f"urn:pwid:harbour.example:2009-06-15T18:30:12Z:page:{HOME}"
+BY_ID = "https://archive.ph/AbCdE"
 COPY = f"http://127.0.0.1:1208/collections/harbour/20090615183012/{HOME}"
 
 
@@ -326,3 +327,32 @@ def test_a_suggested_command_has_the_options_of_this_one(tmp_path: Path) -> None
     )
 
     assert f"  timegate resolve --config '{config}' {HOME}\n" in ran.output
+
+
+@pytest.mark.parametrize(
+    "citation",
+    [
+        f"{{{{cite web |url={HOME} |archive-url={BY_ID} |archive-date=15 June 2009}}}}",
+        f"@misc{{a, url={{{HOME}}}, archiveurl={{{BY_ID}}}, archivedate={{2009-06-15}}}}",
+        f"See [it]({HOME}) ([archived]({BY_ID}), 15 June 2009).",
+    ],
+)
+def test_a_citation_with_an_own_id_of_an_archive_is_of_the_copy_there(
+    citation: str, tmp_path: Path
+) -> None:
+    form = {"{": "wikitext", "@": "bibtex", "S": "markdown"}[citation[0]]
+    document = tmp_path / "document"
+    document.write_text(citation)
+
+    found = json.loads(resolve("--json", citation).stdout)
+    listed = resolve("--batch", str(document), "--input-format", form, "--to", "document")
+    given_up = resolve(
+        *("--batch", str(document), "--input-format", form, "--to", "document"),
+        *("--distrust", "archive-today"),
+    )
+
+    assert (found["match"]["value"], found["archive"]["value"]) == ("substitute", "other")
+    assert found["referral"]["uri"] == BY_ID
+    assert listed.stdout == citation
+    assert "--distrust archive-today replaces the link" in listed.stderr
+    assert COPY in given_up.stdout
