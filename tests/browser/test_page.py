@@ -163,7 +163,7 @@ def _first_mark(page: Page) -> tuple[float, float]:
         ("Wikipedia", "{{cite web |title="),
         ("BibTeX", "@misc{exampleorg20160122,\n  title"),
         ("CSL-JSON", '[\n  {\n    "id"'),
-        ("ISO 690", "example.org/ [online]. Captured 2016-01-22T11:20:29Z"),
+        ("ISO 690", "example.org [online]. Archived 2016-01-22T11:20:29Z"),
     ],
 )
 def test_a_button_copies_its_text(page: Page, button: str, begins: str) -> None:

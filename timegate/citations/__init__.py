@@ -5,7 +5,7 @@ archive proves, at the granularity that it proves, and the URL that it reports a
 """
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, timedelta
 from typing import Final, Literal, NamedTuple
 
 from archives.diagnostics import Diagnosis, Malformed
@@ -17,6 +17,7 @@ from timegate.identifiers.duri import Duri
 from timegate.identifiers.pwid import Pwid, minted
 from timegate.identifiers.replay_link import ReplayUrl
 from timegate.resolution.model import Resolution
+from timegate.text.times import read_time
 from timegate.verdict import delivers_raw, location
 
 
@@ -84,15 +85,34 @@ class Copy:
     raw: bool = False
     """Whether *uri* is the address of the bytes as they were captured."""
     title: str | None = None
-    viewed: date | None = None
-    """The day on which the copy was viewed, for notations that ask for it."""
     accessed: date | None = None
-    """The day on which the user read the original; None if it is not known."""
+    """The day on which the reader consulted the page; None if it is not stated."""
     url_status: UrlStatus = "bot: unknown"
     """Whether the original still works, in the words of Wikipedia's citation templates.
 
     The default is the word for programs that did not try it.
     """
+
+
+_EARLIEST_ZONE: Final = timedelta(hours=14)
+"""How far the clocks of the earliest time zone are ahead of UTC."""
+
+
+def access_day(text: str, now: datetime) -> date | None:
+    """Return the day of access that a user wrote; None for an empty *text*.
+
+    Raises ValueError for anything but one day, and for a day that has begun nowhere yet.
+    """
+    moment = read_time(text.strip())
+    if moment is None:
+        return None
+    digits = moment.digits
+    if len(digits) < len("20160122"):
+        raise ValueError(f"{text.strip()!r} is not a day such as 2016-01-22")
+    day = date(int(digits[:4]), int(digits[4:6]), int(digits[6:8]))
+    if day > (now + _EARLIEST_ZONE).date():
+        raise ValueError(f"{day} is in the future: it is the day on which you read the page")
+    return day
 
 
 class PageDescription(NamedTuple):
@@ -109,7 +129,6 @@ NO_DESCRIPTION: Final = PageDescription()
 def copy_found(
     resolution: Resolution,
     registry: Registry,
-    viewed: date,
     title: str | None = None,
     described: PageDescription = NO_DESCRIPTION,
 ) -> Copy | None:
@@ -129,7 +148,6 @@ def copy_found(
         archive_id=entry.pwid[0] if entry and entry.pwid else None,
         raw=delivers_raw(resolution.query, memento, entry),
         title=title or described.title or None,
-        viewed=viewed,
         accessed=described.accessed,
         url_status=described.url_status or "bot: unknown",
     )

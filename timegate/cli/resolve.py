@@ -274,13 +274,13 @@ def _cite(
     described: PageDescription,
 ) -> None:
     """Print a citation of the copy; if there is none, print why to standard error."""
-    today = datetime.now(UTC).date()
-    copy = copy_found(resolution, registry, today, described=described)
+    copy = copy_found(resolution, registry, described=described)
     original = resolution.query.original
     text = None
     if copy is not None and options.form is not None:
         stated = options.titles.url_status
         copy = copy if stated == "bot: unknown" else replace(copy, url_status=stated)
+        copy = replace(copy, accessed=options.titles.accessed or copy.accessed)
         text = reference(options.form, copy)
     if text is not None:
         echo_text(text)

@@ -303,7 +303,7 @@ PARAMETERS_BY_KEY: Final[Mapping[str, Json]] = {
     ),
     "access-date": _query(
         {"type": "string", "format": "date"},
-        "When the original was read, for Wikipedia's template.",
+        "The day on which the reader consulted the page; without it, none is stated.",
         example="2016-01-22",
     ),
     "url-status": _query(_one_of(get_args(UrlStatus)), "The state of the original, for cs1."),

@@ -82,9 +82,9 @@ def cited(*words: str) -> Result:
 def test_a_title_is_read_from_the_memento() -> None:
     plain, fetched = cited(COPY), cited("--fetch-title", COPY)
 
-    assert plain.output.startswith(f"[{COPY} museum.example/], captured 2010")
+    assert plain.output.startswith(f"[{COPY} museum.example], archived 2010")
     assert (fetched.exit_code, fetched.stderr) == (0, "")
-    assert fetched.output.startswith(f"[{COPY} The Lighthouse Museum], captured 2010")
+    assert fetched.output.startswith(f"[{COPY} The Lighthouse Museum], archived 2010")
 
 
 def test_a_title_is_read_from_the_memento_that_was_found() -> None:
@@ -93,7 +93,7 @@ def test_a_title_is_read_from_the_memento_that_was_found() -> None:
     result = CliRunner().invoke(main, [*words, "duri:2010:http://museum.example/"])
 
     assert result.exit_code == 0
-    assert " The Lighthouse Museum], captured 2010" in result.output
+    assert " The Lighthouse Museum], archived 2010" in result.output
 
 
 @pytest.mark.parametrize(
