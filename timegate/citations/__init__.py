@@ -6,7 +6,7 @@ archive proves, at the granularity that it proves, and the URL that it reports a
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from archives.diagnostics import Diagnosis, Malformed
 from archives.moment import Moment
@@ -19,6 +19,10 @@ from timegate.identifiers.replay_link import ReplayUrl
 from timegate.resolution.model import Resolution
 from timegate.text.times import read_time
 from timegate.verdict import delivers_raw, location
+
+if TYPE_CHECKING:
+    from timegate.references.dates import FoundDate
+    from timegate.references.model import ReferencePlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,8 @@ class Copy:
     title: str | None = None
     accessed: date | None = None
     """The day on which the reader consulted the page; None if it is not stated."""
+    pasted: "PastedCitation | None" = None
+    """The citation that the user pasted."""
     url_status: UrlStatus = "bot: unknown"
     """Whether the original still works, in the words of Wikipedia's citation templates.
 
@@ -115,12 +121,25 @@ def access_day(text: str, now: datetime) -> date | None:
     return day
 
 
+class PastedCitation(NamedTuple):
+    """A citation that a user pasted, to which a copy can be added."""
+
+    text: str
+    notation: Literal["wikitext", "bibtex", "prose"]
+    place: "ReferencePlace | None"
+    """Where the link to the copy and its day belong; None at the end of prose."""
+    dates: "tuple[FoundDate, ...]"
+    """Its dates, as they are written."""
+
+
 class PageDescription(NamedTuple):
     """What the text with the reference says about its page."""
 
     title: str = ""
     url_status: UrlStatus | None = None
     accessed: date | None = None
+    pasted: "PastedCitation | None" = None
+    """The text itself, if it is a citation that the copy can be added to."""
 
 
 NO_DESCRIPTION: Final = PageDescription()
@@ -149,8 +168,23 @@ def copy_found(
         raw=delivers_raw(resolution.query, memento, entry),
         title=title or described.title or None,
         accessed=described.accessed,
+        pasted=_with_its_link(described.pasted, resolution),
         url_status=described.url_status or "bot: unknown",
     )
+
+
+def _with_its_link(
+    pasted: PastedCitation | None, resolution: Resolution
+) -> PastedCitation | None:
+    """Return *pasted*; its own archive link stays if its archive said nothing of that copy."""
+    place = None if pasted is None else pasted.place
+    if pasted is None or place is None or place.before_link or not place.link:
+        return pasted
+    query, named = resolution.query, resolution.query.archive
+    is_unchecked = query.by_id or resolution.unqueried or named in resolution.failed
+    is_link = place.link.end > place.link.start
+    keeps = is_link and named is not None and is_unchecked
+    return pasted._replace(place=place._replace(link=None)) if keeps else pasted
 
 
 def copy_behind(link: str, registry: Registry) -> Copy:

@@ -22,6 +22,7 @@ from timegate.text import MONTH_NAMES, masked
 Form = Literal[
     "pwid",
     "duri",
+    "pasted",
     "link",
     "robust-link",
     "cs1",
@@ -35,9 +36,12 @@ Form = Literal[
     "csl",
 ]
 FORMS: Final[tuple[Form, ...]] = get_args(Form)
+FORMS_OF_COPIES: Final = tuple(form for form in FORMS if form != "pasted")
+"""The forms that need nothing but the copy."""
 LABELS: Final[Mapping[Form, str]] = {
     "pwid": "PWID",
     "duri": "duri",
+    "pasted": "Your citation",
     "link": "Archive link",
     "robust-link": "Robust Link",
     "cs1": "Wikipedia",
@@ -96,8 +100,24 @@ def _robust_link(copy: Copy) -> str:
     )
 
 
+def _pasted(copy: Copy) -> str | None:
+    """Return the citation that the user pasted, with the copy added."""
+    return None if copy.pasted is None else _completed(copy, copy.pasted.notation)
+
+
+def _completed(copy: Copy, notation: str) -> str | None:
+    if copy.pasted is None or copy.pasted.notation != notation:
+        return None
+    # Here, because most citations are of identifiers.
+    from timegate.citations.pasted import with_copy  # noqa: PLC0415
+
+    return with_copy(copy.pasted, copy.uri, copy.captured, copy.url_status)
+
+
 def _cs1(copy: Copy) -> str:
-    """Return Wikipedia's ``{{cite web}}``."""
+    """Return Wikipedia's ``{{cite web}}``, or the template that the user pasted."""
+    if completed := _completed(copy, "wikitext"):
+        return completed
     fields = {
         "title": _wikitext(_title(copy)),
         "url": _url(copy.original),
@@ -131,6 +151,8 @@ def _capital(text: str) -> str:
 
 
 def _bibtex(copy: Copy) -> str:
+    if completed := _completed(copy, "bibtex"):
+        return completed
     fields = {
         "title": "{" + _tex(_title(copy)) + "}",
         "url": _url(copy.uri),
@@ -262,6 +284,7 @@ def _ended(text: str) -> str:
 _WRITERS: Final[Mapping[Form, Callable[[Copy], str | None]]] = {
     "pwid": _pwid,
     "duri": _duri,
+    "pasted": _pasted,
     "link": _link,
     "robust-link": _robust_link,
     "cs1": _cs1,

@@ -14,7 +14,7 @@ import click
 from archives.diagnostics import Malformed
 from archives.registry import Registry, load_known
 from timegate.citations import Citation, Copy, UrlStatus, citation, copy_behind
-from timegate.citations.forms import FORMS, Form, reference
+from timegate.citations.forms import FORMS_OF_COPIES, Form, reference
 from timegate.cli.options import (
     TitleOptions,
     Words,
@@ -32,7 +32,9 @@ from timegate.cli.output import echo, echo_text, inputs
 @click.command("cite")
 @click.argument("links", nargs=-1, required=True, metavar="REPLAY-URL...")
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON per link.")
-@click.option("--format", "form", type=Words(FORMS), help="Print a citation in this format.")
+@click.option(
+    "--format", "form", type=Words(FORMS_OF_COPIES), help="Print a citation in this format."
+)
 @title_options
 @contact_option
 @config_option

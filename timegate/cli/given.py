@@ -111,7 +111,7 @@ def read_given(
     if found.kind != "reference":
         raise NotNegotiable("not-negotiable", _what_to_do(found, options))
     reading = parse(found.identifier, registry)
-    described, others = described_by(found), found.others
+    described, others = described_by(found, text, registry), found.others
     if at is not None:
         doubt = found.incomplete
         return Given(found.identifier, reading, at, found.notes, doubt, described, others)

@@ -15,7 +15,7 @@ from archives.errors import ArchiveError
 from archives.model import Memento
 from archives.registry import Registry
 from timegate.citations import Copy, UrlStatus, access_day, copy_found
-from timegate.citations.forms import FORMS, Form, reference
+from timegate.citations.forms import FORMS_OF_COPIES, Form, reference
 from timegate.endpoints import (
     HTML_CONTENT,
     TEXT_CONTENT,
@@ -171,8 +171,8 @@ def _wanted(query: str, now: datetime) -> _Wanted:
     if not given.get("id", "").strip():
         raise _bad("id", _MISSING)
     form, status = given.get("format"), given.get("url-status", "bot: unknown")
-    if form is not None and form not in FORMS:
-        raise _bad("format", f"format must be one of {', '.join(FORMS)}")
+    if form is not None and form not in FORMS_OF_COPIES:
+        raise _bad("format", f"format must be one of {', '.join(FORMS_OF_COPIES)}")
     if status not in get_args(UrlStatus):
         raise _bad("url-status", f"url-status must be one of {', '.join(get_args(UrlStatus))}")
     return _Wanted(

@@ -105,16 +105,13 @@ class FormQuery:
     remarks: tuple[str, ...] = ()
     found: "FoundReference | None" = None
     """The reference in a longer text; None if the text is the reference."""
+    described: PageDescription = NO_DESCRIPTION
+    """What the text says about the page, for citations."""
 
     @property
     def doubt(self) -> bool:
         """Whether another date may be meant, so that no copy is certainly as requested."""
         return self.found is not None and self.found.dates.doubt
-
-    @property
-    def described(self) -> PageDescription:
-        """What the text says about the page, for citations."""
-        return NO_DESCRIPTION if self.found is None else described_by(self.found)
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -158,9 +155,11 @@ def read_form(form: FormFields, registry: Registry, now: datetime) -> FormQuery:
         raise FormRejection(
             status, "Archives cannot be searched for this", str(error)
         ) from error
-    if found is not None:
-        query = of_cited_copy(query, found.others, registry)
-    return FormQuery(query, reading.diagnostics, tuple(remarks), found)
+    if found is None:
+        return FormQuery(query, reading.diagnostics, tuple(remarks))
+    query = of_cited_copy(query, found.others, registry)
+    described = described_by(found, form.q, registry)
+    return FormQuery(query, reading.diagnostics, tuple(remarks), found, described)
 
 
 def _read(

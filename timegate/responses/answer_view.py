@@ -358,6 +358,9 @@ def citation_views(copy: Copy | None) -> Iterator[CitationView]:
     if copy is None:
         return
     for form, label in LABELS.items():
+        if form == "pasted" and copy.pasted and copy.pasted.notation != "prose":
+            # In wikitext and BibTeX, it is what these forms are.
+            continue
         text = reference(form, copy)
         if text is not None:
             yield CitationView(form, label, text)

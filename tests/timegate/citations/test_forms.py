@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from archives.moment import Moment
 from archives.registry import load_known
 from timegate.citations import Copy, access_day
-from timegate.citations.forms import FORMS, LABELS, Form, reference
+from timegate.citations.forms import FORMS, FORMS_OF_COPIES, LABELS, Form, reference
 from timegate.identifiers import parse
 from timegate.references.pasted import read_pasted
 
@@ -164,7 +164,7 @@ def test_the_day_of_access_is_a_date_of_csl() -> None:
 
 
 @pytest.mark.parametrize(
-    "form", [form for form in FORMS if form not in ("pwid", "duri", "link")]
+    "form", [form for form in FORMS_OF_COPIES if form not in ("pwid", "duri", "link")]
 )
 def test_every_style_has_the_address_of_the_copy_and_that_of_the_original(form: Form) -> None:
     copy = replace(COPY, original="http://www.dr.dk/news", uri="https://archive.ph/AbCdE")
@@ -176,7 +176,7 @@ def test_every_style_has_the_address_of_the_copy_and_that_of_the_original(form: 
     assert copy.original in outside
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", FORMS_OF_COPIES)
 def test_a_citation_is_read_again_as_one_reference_to_the_copy(form: Form) -> None:
     page = "http://museum.example/hours"
     copy = replace(

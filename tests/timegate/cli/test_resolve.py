@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from timegate.citations.forms import FORMS
+from timegate.citations.forms import FORMS_OF_COPIES
 from timegate.cli import main
 
 HOME = "http://museum.example/"
@@ -110,7 +110,7 @@ def test_the_time_of_an_identifier_overrides_the_option() -> None:
     assert COPY in resolve("--at", "2019", NAMED).stdout
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", FORMS_OF_COPIES)
 def test_a_reference_format_prints_only_the_reference(form: str) -> None:
     result = resolve("--format", form, NAMED)
 
@@ -192,15 +192,14 @@ PASTED = (
 def test_a_citation_keeps_what_was_pasted() -> None:
     written = resolve("--format", "cs1", PASTED).stdout
 
-    assert "|title=The Museum |" in written
-    assert "|url-status=dead |access-date=2010-11-05}}" in written
+    assert "|title=The Museum|url-status=dead|access-date=5 November 2010}}" in written
 
 
-def test_only_wikipedia_gets_the_pasted_date_of_access() -> None:
+def test_the_pasted_date_of_access_is_that_of_the_original() -> None:
     written = resolve("--format", "apa", PASTED).stdout
 
-    # The copy was not retrieved on the day on which the original was read.
-    assert "Retrieved November 5, 2010" not in written
+    # The copy may not have been there on the day on which the original was read.
+    assert f"Retrieved November 5, 2010, from {HOME}; archived" in written
 
 
 def test_a_bibliography_without_publication_dates_has_no_years() -> None:
@@ -356,3 +355,21 @@ def test_a_citation_with_an_own_id_of_an_archive_is_of_the_copy_there(
     assert listed.stdout == citation
     assert "--distrust archive-today replaces the link" in listed.stderr
     assert COPY in given_up.stdout
+
+
+def test_a_citation_comes_back_with_the_copy_and_keeps_an_unchecked_archive_link() -> None:
+    template = "{{cite web |last=Smith |title=T |url=%s%s |access-date=15 June 2009}}"
+    added = f" |archive-url={COPY} |archive-date=15 June 2009 |url-status=bot: unknown"
+    own = f" |archive-url={BY_ID} |archive-date=15 June 2009"
+
+    plain = resolve("--format", "cs1", template % (HOME, ""))
+    archived = resolve("--format", "cs1", template % (HOME, own))
+
+    assert plain.stdout == f"{template % (HOME, added)}\n"
+    assert archived.stdout == f"{template % (HOME, own)}\n"
+
+
+def test_without_a_pasted_citation_there_is_none_to_complete() -> None:
+    result = resolve("--format", "pasted", NAMED)
+
+    assert "cannot be cited as pasted" in result.stderr
