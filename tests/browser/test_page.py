@@ -175,6 +175,18 @@ def test_a_button_copies_its_text(page: Page, button: str, begins: str) -> None:
     assert page.evaluate("navigator.clipboard.readText()").startswith(begins)
 
 
+def test_a_printed_answer_has_the_citations(page: Page) -> None:
+    ask(page, EXACT)
+    texts = page.locator("details.texts")
+    expect(texts).not_to_have_attribute("open", "")
+
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(texts).to_have_attribute("open", "")
+
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect(texts).not_to_have_attribute("open", "")
+
+
 def test_everything_can_be_reached_by_keyboard(page: Page) -> None:
     page.goto("/")
     for _ in range(20):
