@@ -6,7 +6,7 @@ import shlex
 import pytest
 from click.testing import CliRunner, Result
 
-from timegate.citations.forms import FORMS
+from timegate.citations.forms import FORMS_OF_COPIES
 from timegate.cli import main
 
 
@@ -46,7 +46,7 @@ def test_a_link_that_cannot_be_cited_is_explained_and_exits_with_2(link: str, wh
 LINK = "https://web.archive.org/web/20160122112029/http://www.dr.dk"
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", FORMS_OF_COPIES)
 def test_a_reference_is_written_in_the_requested_format(form: str) -> None:
     plain = CliRunner().invoke(main, ["cite", "--format", form, LINK])
     machine = CliRunner().invoke(main, ["cite", "--json", "--format", form, LINK])
