@@ -163,7 +163,7 @@ def _first_mark(page: Page) -> tuple[float, float]:
         ("Wikipedia", "{{cite web |title="),
         ("BibTeX", "@misc{exampleorg20160122,\n  title"),
         ("CSL-JSON", '[\n  {\n    "id"'),
-        ("ISO 690", "example.org/ [online]. Captured 2016-01-22T11:20:29Z"),
+        ("ISO 690", "example.org [online]. Archived 2016-01-22T11:20:29Z"),
     ],
 )
 def test_a_button_copies_its_text(page: Page, button: str, begins: str) -> None:
@@ -173,6 +173,18 @@ def test_a_button_copies_its_text(page: Page, button: str, begins: str) -> None:
 
     expect(page.locator(".copied")).to_have_text(f"{button} copied.")
     assert page.evaluate("navigator.clipboard.readText()").startswith(begins)
+
+
+def test_a_printed_answer_has_the_citations(page: Page) -> None:
+    ask(page, EXACT)
+    texts = page.locator("details.texts")
+    expect(texts).not_to_have_attribute("open", "")
+
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(texts).to_have_attribute("open", "")
+
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect(texts).not_to_have_attribute("open", "")
 
 
 def test_everything_can_be_reached_by_keyboard(page: Page) -> None:

@@ -16,7 +16,7 @@ from timegate.identifiers import parse
 from timegate.references import BadInput as BadInput  # noqa: PLC0414 -- part of it
 from timegate.references import Item as Item  # noqa: PLC0414 -- part of it
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
-from timegate.resolution.query import NotNegotiable, query_for
+from timegate.resolution.query import NotNegotiable, of_cited_copy, query_for
 from timegate.verdict import Verdict, satisfies
 from timegate.verdict.words import DOUBTED, archived_status, grade, is_beyond_doubt
 
@@ -44,9 +44,12 @@ def candidates(item: Item, registry: Registry, read_time: ReadTime) -> list[Cand
     Raises ValueError if neither a reference nor a date can be read.
     """
     query = _query(item, registry)
-    if query.at is not None or not item.dates:
-        return [Candidate(query, None)]
-    return list(_dated(query, item, read_time))
+    is_dated = query.at is None and item.dates
+    found = _dated(query, item, read_time) if is_dated else [Candidate(query, None)]
+    return [
+        each._replace(query=of_cited_copy(each.query, item.references, registry))
+        for each in found
+    ]
 
 
 def _query(item: Item, registry: Registry) -> Query:

@@ -11,13 +11,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import BinaryIO, Final, NamedTuple
 
-from archives.moment import Moment
 from timegate.batch.journal import Journal
 from timegate.batch.model import ItemResult, Requirement, is_wanted
-from timegate.references import TextSpan
-from timegate.references.model import Notation, ReferencePlace
+from timegate.citations.archive_links import Edit, link_edits, safe_link
+from timegate.references.model import ReferencePlace
 from timegate.resolution.model import Preferences
-from timegate.text import MONTH_NAMES, counted, escaped
+from timegate.text import counted, escaped
 
 COLUMNS: Final = (
     "input",
@@ -140,29 +139,6 @@ class OrderedRows:
                 yield result
 
 
-_DAY_FIRST: Final = re.compile(r"[0-9]{1,2} ([A-Za-z]{3,9}) [0-9]{4}")
-_MONTH_FIRST: Final = re.compile(r"([A-Za-z]{3,9}) [0-9]{1,2}, [0-9]{4}")
-# Characters that end a link, a parameter, a template, a field or a comment.
-_UNSAFE: Final = frozenset(" |[]{}<>\"'\\^`")
-
-
-class Edit(NamedTuple):
-    """A replacement for a range of a document."""
-
-    span: TextSpan
-    text: str
-
-
-def edited(document: str, edits: Iterable[Edit]) -> Iterator[bytes]:
-    """Yield *document* in pieces with *edits* made, which are in order without overlap."""
-    at = 0
-    for (start, end), text in edits:
-        yield document[at:start].encode(errors="surrogateescape")
-        yield text.encode()
-        at = end
-    yield document[at:].encode(errors="surrogateescape")
-
-
 NO_PREFERENCES: Final = Preferences()
 
 
@@ -236,7 +212,9 @@ def rewriting(
         else:
             added += bool(place.before_link)
             replaced += not place.before_link
-            changes += _changes(document, place, result)
+            memento = result.memento or {}
+            copy, captured = str(memento.get("uri") or ""), str(memento.get("datetime") or "")
+            changes += link_edits(document, place, copy, captured)
     # At equal positions, the order stays: the link, then its date.
     changes.sort(key=lambda edit: edit.span)
     return Rewriting([*_apart(changes)], replaced, added, right, kept, reasons)
@@ -278,7 +256,7 @@ def _unfit(result: ItemResult, required: Collection[Requirement]) -> str:
     if memento.get("status") not in (None, 200):
         # A copy of an error or of a redirect is useless to a reader.
         return f"the copy is one of status {memento['status']}"
-    if _safe(str(memento.get("uri") or "")) is None:
+    if safe_link(str(memento.get("uri") or "")) is None:
         return "the copy has no address on the web"
     if not meets(result, required):
         return f"its copy is not known to have what --require {' and '.join(required)} demands"
@@ -323,30 +301,6 @@ def meets(result: ItemResult, required: Collection[Requirement]) -> bool:
     return "quote" not in required or not result.item.quote or result.quote == "found"
 
 
-def _changes(document: str, place: ReferencePlace, result: ItemResult) -> Iterator[Edit]:
-    """Yield the edits of the link at *place*, and of its date."""
-    memento = result.memento or {}
-    link = _safe(str(memento.get("uri") or ""))
-    if place.link is None or link is None:
-        return
-    new = _written(link, place.notation, document[place.link.start : place.link.end])
-    yield Edit(place.link, f"{place.before_link}{new}{place.after}")
-    captured = str(memento.get("datetime") or "")
-    if place.date is not None and len(captured) >= 10:
-        written = document[place.date.start : place.date.end]
-        day = _dated(captured[:10], written)
-        yield Edit(place.date, f"{place.before_date}{day}{place.after}")
-
-
-def _written(link: str, notation: Notation, before: str) -> str:
-    """Return *link* with special characters as *notation* needs them, and *before* had them."""
-    if notation == "html":
-        return link.replace("&", "&amp;")
-    if notation == "tex" and "\\" in before:
-        return "".join(f"\\{c}" if c in "%#&_" else c for c in link)
-    return link
-
-
 def _is_same_copy(result: ItemResult) -> bool:
     """Whether the reference already names this copy."""
     named = (result.report or {}).get("archive")
@@ -355,35 +309,6 @@ def _is_same_copy(result: ItemResult) -> bool:
         and isinstance(named, dict)
         and named.get("value") in ("same", "alias")
     )
-
-
-def _safe(uri: str) -> str | None:
-    """Return *uri* without characters that are markup; None if it is not an http URL."""
-    if not uri.lower().startswith(("http://", "https://")):
-        return None
-    return "".join(
-        "".join(f"%{octet:02X}" for octet in c.encode(errors="replace"))
-        if c in _UNSAFE or not c.isascii() or not c.isprintable()
-        else c
-        for c in uri
-    )
-
-
-def _dated(day: str, written: str) -> str:
-    """Return *day* (ISO 8601) in the notation of *written*."""
-    moment = Moment(day.replace("-", ""))
-    year, month, date = moment.digits[:4], int(moment.digits[4:6]), int(moment.digits[6:8])
-    if day_first := _DAY_FIRST.fullmatch(written.strip()):
-        return f"{date} {_month(month, day_first[1])} {year}"
-    if month_first := _MONTH_FIRST.fullmatch(written.strip()):
-        return f"{_month(month, month_first[1])} {date}, {year}"
-    return day
-
-
-def _month(number: int, like: str) -> str:
-    name = MONTH_NAMES[number - 1]
-    # May is the same in both lengths.
-    return name[:3] if len(like) == 3 and like.lower() != "may" else name
 
 
 _INTERVAL: Final = 10.0

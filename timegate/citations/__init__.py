@@ -5,8 +5,8 @@ archive proves, at the granularity that it proves, and the URL that it reports a
 """
 
 from dataclasses import dataclass
-from datetime import date
-from typing import Final, Literal, NamedTuple
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from archives.diagnostics import Diagnosis, Malformed
 from archives.moment import Moment
@@ -17,7 +17,12 @@ from timegate.identifiers.duri import Duri
 from timegate.identifiers.pwid import Pwid, minted
 from timegate.identifiers.replay_link import ReplayUrl
 from timegate.resolution.model import Resolution
+from timegate.text.times import read_time
 from timegate.verdict import delivers_raw, location
+
+if TYPE_CHECKING:
+    from timegate.references.dates import FoundDate
+    from timegate.references.model import ReferencePlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +89,47 @@ class Copy:
     raw: bool = False
     """Whether *uri* is the address of the bytes as they were captured."""
     title: str | None = None
-    viewed: date | None = None
-    """The day on which the copy was viewed, for notations that ask for it."""
     accessed: date | None = None
-    """The day on which the user read the original; None if it is not known."""
+    """The day on which the reader consulted the page; None if it is not stated."""
+    pasted: "PastedCitation | None" = None
+    """The citation that the user pasted."""
     url_status: UrlStatus = "bot: unknown"
     """Whether the original still works, in the words of Wikipedia's citation templates.
 
     The default is the word for programs that did not try it.
     """
+
+
+_EARLIEST_ZONE: Final = timedelta(hours=14)
+"""How far the clocks of the earliest time zone are ahead of UTC."""
+
+
+def access_day(text: str, now: datetime) -> date | None:
+    """Return the day of access that a user wrote; None for an empty *text*.
+
+    Raises ValueError for anything but one day, and for a day that has begun nowhere yet.
+    """
+    moment = read_time(text.strip())
+    if moment is None:
+        return None
+    digits = moment.digits
+    if len(digits) < len("20160122"):
+        raise ValueError(f"{text.strip()!r} is not a day such as 2016-01-22")
+    day = date(int(digits[:4]), int(digits[4:6]), int(digits[6:8]))
+    if day > (now + _EARLIEST_ZONE).date():
+        raise ValueError(f"{day} is in the future: it is the day on which you read the page")
+    return day
+
+
+class PastedCitation(NamedTuple):
+    """A citation that a user pasted, to which a copy can be added."""
+
+    text: str
+    notation: Literal["wikitext", "bibtex", "prose"]
+    place: "ReferencePlace | None"
+    """Where the link to the copy and its day belong; None at the end of prose."""
+    dates: "tuple[FoundDate, ...]"
+    """Its dates, as they are written."""
 
 
 class PageDescription(NamedTuple):
@@ -101,6 +138,8 @@ class PageDescription(NamedTuple):
     title: str = ""
     url_status: UrlStatus | None = None
     accessed: date | None = None
+    pasted: "PastedCitation | None" = None
+    """The text itself, if it is a citation that the copy can be added to."""
 
 
 NO_DESCRIPTION: Final = PageDescription()
@@ -109,7 +148,6 @@ NO_DESCRIPTION: Final = PageDescription()
 def copy_found(
     resolution: Resolution,
     registry: Registry,
-    viewed: date,
     title: str | None = None,
     described: PageDescription = NO_DESCRIPTION,
 ) -> Copy | None:
@@ -129,10 +167,24 @@ def copy_found(
         archive_id=entry.pwid[0] if entry and entry.pwid else None,
         raw=delivers_raw(resolution.query, memento, entry),
         title=title or described.title or None,
-        viewed=viewed,
         accessed=described.accessed,
+        pasted=_with_its_link(described.pasted, resolution),
         url_status=described.url_status or "bot: unknown",
     )
+
+
+def _with_its_link(
+    pasted: PastedCitation | None, resolution: Resolution
+) -> PastedCitation | None:
+    """Return *pasted*; its own archive link stays if its archive said nothing of that copy."""
+    place = None if pasted is None else pasted.place
+    if pasted is None or place is None or place.before_link or not place.link:
+        return pasted
+    query, named = resolution.query, resolution.query.archive
+    is_unchecked = query.by_id or resolution.unqueried or named in resolution.failed
+    is_link = place.link.end > place.link.start
+    keeps = is_link and named is not None and is_unchecked
+    return pasted._replace(place=place._replace(link=None)) if keeps else pasted
 
 
 def copy_behind(link: str, registry: Registry) -> Copy:

@@ -22,6 +22,7 @@ from timegate.text import MONTH_NAMES, masked
 Form = Literal[
     "pwid",
     "duri",
+    "pasted",
     "link",
     "robust-link",
     "cs1",
@@ -35,9 +36,12 @@ Form = Literal[
     "csl",
 ]
 FORMS: Final[tuple[Form, ...]] = get_args(Form)
+FORMS_OF_COPIES: Final = tuple(form for form in FORMS if form != "pasted")
+"""The forms that need nothing but the copy."""
 LABELS: Final[Mapping[Form, str]] = {
     "pwid": "PWID",
     "duri": "duri",
+    "pasted": "Your citation",
     "link": "Archive link",
     "robust-link": "Robust Link",
     "cs1": "Wikipedia",
@@ -96,8 +100,24 @@ def _robust_link(copy: Copy) -> str:
     )
 
 
+def _pasted(copy: Copy) -> str | None:
+    """Return the citation that the user pasted, with the copy added."""
+    return None if copy.pasted is None else _completed(copy, copy.pasted.notation)
+
+
+def _completed(copy: Copy, notation: str) -> str | None:
+    if copy.pasted is None or copy.pasted.notation != notation:
+        return None
+    # Here, because most citations are of identifiers.
+    from timegate.citations.pasted import with_copy  # noqa: PLC0415
+
+    return with_copy(copy.pasted, copy.uri, copy.captured, copy.url_status)
+
+
 def _cs1(copy: Copy) -> str:
-    """Return Wikipedia's ``{{cite web}}``."""
+    """Return Wikipedia's ``{{cite web}}``, or the template that the user pasted."""
+    if completed := _completed(copy, "wikitext"):
+        return completed
     fields = {
         "title": _wikitext(_title(copy)),
         "url": _url(copy.original),
@@ -106,24 +126,38 @@ def _cs1(copy: Copy) -> str:
         "archive-date": _day(copy),
         "url-status": copy.url_status,
     }
-    if day := copy.accessed or copy.viewed:
-        fields["access-date"] = day.isoformat()
+    if copy.accessed:
+        fields["access-date"] = copy.accessed.isoformat()
     return "{{cite web " + " ".join(f"|{name}={value}" for name, value in fields.items()) + "}}"
 
 
 def _wiki_link(copy: Copy) -> str:
-    captured = f"captured {copy.captured} by {_wikitext(_plain(copy.archive))}"
-    return f"[{_url(copy.uri)} {_wikitext(_title(copy))}], {captured}"
+    return f"[{_url(copy.uri)} {_wikitext(_title(copy))}], {_archived(copy, _wikitext)}"
+
+
+def _archived(copy: Copy, escaped: Callable[[str], str] = str) -> str:
+    """Return when and where the copy was made, and of which URL."""
+    holder = escaped(_plain(copy.archive))
+    return f"archived {copy.captured} by {holder} from {_url(copy.original)}"
+
+
+def _note(copy: Copy) -> str:
+    """Return what the fields of reference managers have no place for."""
+    return _capital(f"{_archived(copy)}. {_pwid(copy) or _duri(copy) or ''}".strip())
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _bibtex(copy: Copy) -> str:
-    name = _pwid(copy) or _duri(copy) or ""
-    note = f"Captured {copy.captured} by {_plain(copy.archive)}. {name}".strip()
+    if completed := _completed(copy, "bibtex"):
+        return completed
     fields = {
         "title": "{" + _tex(_title(copy)) + "}",
         "url": _url(copy.uri),
-        "urldate": _day(copy),
-        "note": _tex(note),
+        **({"urldate": copy.accessed.isoformat()} if copy.accessed else {}),
+        "note": _tex(_note(copy)),
     }
     key = _key(copy)
     body = "".join(f"  {field} = {{{value}}},\n" for field, value in fields.items())
@@ -131,28 +165,27 @@ def _bibtex(copy: Copy) -> str:
 
 
 def _csl(copy: Copy) -> str:
-    """Return CSL-JSON. *accessed* is the day of capture: then the page was as cited."""
-    digits = copy.captured.digits
-    parts = [int(part) for part in (digits[:4], digits[4:6], digits[6:8]) if part]
+    """Return CSL-JSON. The URL is that of the copy, which styles print."""
+    day = copy.accessed
     item = {
         "id": _key(copy),
         "type": "webpage",
         "title": _title(copy),
         "container-title": _site(copy),
-        "URL": _url(copy.original),
-        "accessed": {"date-parts": [parts]},
+        "URL": _url(copy.uri),
+        **({"accessed": {"date-parts": [[day.year, day.month, day.day]]}} if day else {}),
         "archive": _plain(copy.archive),
         "archive_location": _url(copy.uri),
-        "note": _pwid(copy) or _duri(copy) or "",
+        "note": _note(copy),
     }
     return json.dumps([item], ensure_ascii=False, indent=2)
 
 
 def _iso690(copy: Copy) -> str:
-    viewed = f" [viewed {copy.viewed.isoformat()}]" if copy.viewed else ""
+    viewed = f" [viewed {copy.accessed.isoformat()}]" if copy.accessed else ""
     name = _pwid(copy) or _duri(copy)
-    text = f"{_title(copy)} [online]. Captured {copy.captured}{viewed}. "
-    text += f"Archived by: {_plain(copy.archive)}. Available from: {_url(copy.uri)}. "
+    text = f"{_title(copy)} [online]{viewed}. Archived {copy.captured} by "
+    text += f"{_plain(copy.archive)}. Available from: {_url(copy.uri)}. "
     text += f"Original: {_url(copy.original)}."
     return f"{text} {name}" if name else text
 
@@ -160,47 +193,47 @@ def _iso690(copy: Copy) -> str:
 def _apa(copy: Copy) -> str:
     """Return a reference in the style of APA 7; a page without an author begins with its title.
 
-    The date of publication is not known: ``n.d.``, with the day of capture after the site.
+    The date of publication is not known: ``n.d.``
     """
-    captured = f"Captured {_american(copy.captured)}, by {_plain(copy.archive)}."
-    origin = (
-        f"Retrieved {_american_day(copy.viewed)}, from {_url(copy.uri)}"
-        if copy.viewed
-        else _url(copy.uri)
+    original = _url(copy.original)
+    if copy.accessed:
+        original = f"Retrieved {_american_day(copy.accessed)}, from {original}"
+    return (
+        f"{_ended(_title(copy))} (n.d.). {_ended(_site(copy))} {original}; archived "
+        f"{_american(copy.captured)}, by {_plain(copy.archive)}, {_url(copy.uri)}"
     )
-    return f"{_ended(_title(copy))} (n.d.). {_ended(_site(copy))} {captured} {origin}"
 
 
 def _mla(copy: Copy) -> str:
     """Return a reference in the style of MLA 9: the page, then the archive that contains it."""
-    accessed = f" Accessed {_mla_day(copy.viewed)}." if copy.viewed else ""
+    accessed = f" Accessed {_mla_day(copy.accessed)}." if copy.accessed else ""
     return (
         f"“{_ended(_title(copy))}” {_site(copy)}, {_url(copy.original)}. "
-        f"{_plain(copy.archive)}, captured {_mla_date(copy.captured)}, "
+        f"{_plain(copy.archive)}, archived {_mla_date(copy.captured)}, "
         f"{_url(copy.uri)}.{accessed}"
     )
 
 
 def _chicago(copy: Copy) -> str:
     """Return an entry of a bibliography in the style of Chicago 17."""
-    accessed = f" Accessed {_american_day(copy.viewed)}." if copy.viewed else ""
+    accessed = f" Accessed {_american_day(copy.accessed)}." if copy.accessed else ""
     return (
-        f"{_site(copy)}. “{_ended(_title(copy))}” Captured {_american(copy.captured)}, by "
-        f"{_plain(copy.archive)}.{accessed} {_url(copy.uri)}."
+        f"{_site(copy)}. “{_ended(_title(copy))}”{accessed} {_url(copy.original)}. Archived "
+        f"{_american(copy.captured)}, by {_plain(copy.archive)}. {_url(copy.uri)}."
     )
 
 
 def _ris(copy: Copy) -> str:
-    """Return a record for reference managers; ``Y2`` is the day of capture, as in CSL-JSON."""
+    """Return a record for reference managers; ``Y2`` is the day of access."""
     name = _pwid(copy) or _duri(copy)
     lines = [
         ("TY", "ELEC"),
         ("TI", _title(copy)),
         ("T2", _site(copy)),
-        ("Y2", _day(copy).replace("-", "/")),
+        *([("Y2", copy.accessed.strftime("%Y/%m/%d"))] if copy.accessed else []),
         ("UR", _url(copy.uri)),
         ("DB", _plain(copy.archive)),
-        ("N1", f"Captured {copy.captured}. Original: {_url(copy.original)}"),
+        ("N1", _capital(_archived(copy))),
         *([("N1", name)] if name else []),
         ("ER", ""),
     ]
@@ -251,6 +284,7 @@ def _ended(text: str) -> str:
 _WRITERS: Final[Mapping[Form, Callable[[Copy], str | None]]] = {
     "pwid": _pwid,
     "duri": _duri,
+    "pasted": _pasted,
     "link": _link,
     "robust-link": _robust_link,
     "cs1": _cs1,
@@ -281,7 +315,7 @@ def _title(copy: Copy) -> str:
     CS1 puts references whose title is a whole URL into an error category.
     """
     title = _plain(copy.title or "")
-    return title or _plain(copy.original.partition("://")[2])
+    return title or _plain(copy.original.partition("://")[2].rstrip("/"))
 
 
 def _site(copy: Copy) -> str:

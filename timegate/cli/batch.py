@@ -24,12 +24,12 @@ from timegate.batch.output import (
     FORMS,
     OrderedRows,
     Rewriting,
-    edited,
     in_words,
     rewriting,
 )
 from timegate.batch.run import BadQueue, estimate
 from timegate.batch.source import ListSource
+from timegate.citations.archive_links import edited
 from timegate.cli.batch_options import BatchOptions
 from timegate.cli.lists import ListJob, OpenEngines, local_engines, rates_in, run_list
 from timegate.cli.options import BASE_URL, DEMO_LINKS

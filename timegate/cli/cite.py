@@ -5,7 +5,7 @@ import json
 import shlex
 import sys
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ import click
 from archives.diagnostics import Malformed
 from archives.registry import Registry, load_known
 from timegate.citations import Citation, Copy, UrlStatus, citation, copy_behind
-from timegate.citations.forms import FORMS, Form, reference
+from timegate.citations.forms import FORMS_OF_COPIES, Form, reference
 from timegate.cli.options import (
     TitleOptions,
     Words,
@@ -32,7 +32,9 @@ from timegate.cli.output import echo, echo_text, inputs
 @click.command("cite")
 @click.argument("links", nargs=-1, required=True, metavar="REPLAY-URL...")
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON per link.")
-@click.option("--format", "form", type=Words(FORMS), help="Print a citation in this format.")
+@click.option(
+    "--format", "form", type=Words(FORMS_OF_COPIES), help="Print a citation in this format."
+)
 @title_options
 @contact_option
 @config_option
@@ -67,8 +69,7 @@ def cite_command(  # noqa: PLR0913 -- one parameter for each option
         https://arquivo.pt/wayback/19961013145650/http://www.fccn.pt/
     """
     titles.check(form, links)
-    today = datetime.now(UTC).date() if titles.fetch_title else None
-    writing = Writing(form, as_json, titles.url_status, today, demo)
+    writing = Writing(form, as_json, titles.url_status, titles.accessed, demo)
     if not (titles.fetch_title or config or archives or demo):
         registry = load_known()
         cited = [cite_link(link, registry, writing, titles.title) for link in inputs(links)]
@@ -87,8 +88,8 @@ class Writing(NamedTuple):
     form: Form | None
     as_json: bool
     url_status: UrlStatus = "bot: unknown"
-    viewed: date | None = None
-    """The day of viewing; None if no copy was requested."""
+    accessed: date | None = None
+    """The day on which the user consulted the page; None if it is not stated."""
     demo: bool = False
     """Whether the archives of the demo are meant."""
 
@@ -99,7 +100,7 @@ def cite_link(link: str, registry: Registry, writing: Writing, title: str | None
         copy = replace(
             copy_behind(link, registry),
             title=title,
-            viewed=writing.viewed,
+            accessed=writing.accessed,
             url_status=writing.url_status,
         )
         text = _written(link, copy, writing)

@@ -38,6 +38,8 @@ class Given:
     """Whether another date may be meant."""
     described: PageDescription = NO_DESCRIPTION
     """What the text says about the page, for citations."""
+    others: tuple[str, ...] = ()
+    """Other links of the same citation."""
 
     @property
     def members(self) -> Mapping[str, object]:
@@ -109,16 +111,16 @@ def read_given(
     if found.kind != "reference":
         raise NotNegotiable("not-negotiable", _what_to_do(found, options))
     reading = parse(found.identifier, registry)
+    described, others = described_by(found, text, registry), found.others
     if at is not None:
-        described = described_by(found)
-        return Given(found.identifier, reading, at, found.notes, found.incomplete, described)
-    others = (
+        doubt = found.incomplete
+        return Given(found.identifier, reading, at, found.notes, doubt, described, others)
+    choices = (
         f"With another date: {line_to_type(found, moment, options=options)}"
         for moment in found.dates.choices
     )
-    said = (*found.said, *others)
-    described = described_by(found)
-    return Given(found.identifier, reading, found.at, said, found.dates.doubt, described)
+    said, doubt = (*found.said, *choices), found.dates.doubt
+    return Given(found.identifier, reading, found.at, said, doubt, described, others)
 
 
 def _what_to_do(found: "FoundReference", options: str) -> str:

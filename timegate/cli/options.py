@@ -4,6 +4,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
+from datetime import UTC, date, datetime
 from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +16,7 @@ from click.shell_completion import CompletionItem
 from archives.moment import Moment
 from archives.regex_compat import compiled
 from archives.registry import Registry, load_known
-from timegate.citations import UrlStatus
+from timegate.citations import UrlStatus, access_day
 from timegate.citations.forms import Form
 from timegate.cli.output import echo, typed_with
 from timegate.config import BadConfig, Config, load_config
@@ -350,14 +351,25 @@ choice_options: Final = bundling(SearchOptions, "choices", _SEARCH_OPTIONS)
 
 @dataclass(frozen=True, slots=True)
 class TitleOptions:
-    """What a citation says that the archive does not: title, and state of the original."""
+    """What a citation says that the archive does not."""
 
     title: str | None
     fetch_title: bool
     url_status: UrlStatus
+    access_date: str | None
+
+    @property
+    def accessed(self) -> date | None:
+        """The day on which the user consulted the page. Raises UsageError."""
+        try:
+            return access_day(self.access_date or "", datetime.now(UTC))
+        except ValueError as error:
+            raise click.UsageError(f"--access-date: {error}") from error
 
     def check(self, form: Form | None, given: tuple[str, ...]) -> None:
         """Raise UsageError for options that contradict each other."""
+        if self.accessed is not None and form is None:
+            raise click.UsageError("--access-date requires --format")
         if self.title is None and not self.fetch_title:
             return
         if form is None:
@@ -382,6 +394,11 @@ _TITLE_OPTIONS: Final = (
         type=Words(get_args(UrlStatus)),
         default="bot: unknown",
         help="Whether the original still works, for --format cs1.",
+    ),
+    click.option(
+        "--access-date",
+        metavar="DAY",
+        help="When you consulted the page, for --format.",
     ),
 )
 

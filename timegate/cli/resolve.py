@@ -58,7 +58,7 @@ from timegate.resolution.context import UNLIMITED
 from timegate.resolution.exhaustive import PATIENCE
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
 from timegate.resolution.preferences import LONGEST_WAIT
-from timegate.resolution.query import NotNegotiable, query_for
+from timegate.resolution.query import NotNegotiable, of_cited_copy, query_for
 from timegate.responses.answer_view import name_of
 from timegate.responses.problems import failure
 from timegate.responses.report import report
@@ -133,6 +133,7 @@ async def _resolve(
     try:
         given = read_given(text, registry, options.at, datetime.now(UTC), options.repeated)
         query = _dated(query_for(given.reading, registry), given.at)
+        query = of_cited_copy(query, given.others, registry)
     except (Malformed, SeveralFound) as error:
         return _reject(text, error, options, code=2)
     except NotNegotiable as error:
@@ -273,13 +274,13 @@ def _cite(
     described: PageDescription,
 ) -> None:
     """Print a citation of the copy; if there is none, print why to standard error."""
-    today = datetime.now(UTC).date()
-    copy = copy_found(resolution, registry, today, described=described)
+    copy = copy_found(resolution, registry, described=described)
     original = resolution.query.original
     text = None
     if copy is not None and options.form is not None:
         stated = options.titles.url_status
         copy = copy if stated == "bot: unknown" else replace(copy, url_status=stated)
+        copy = replace(copy, accessed=options.titles.accessed or copy.accessed)
         text = reference(options.form, copy)
     if text is not None:
         echo_text(text)

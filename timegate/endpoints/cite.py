@@ -14,8 +14,8 @@ import msgspec
 from archives.errors import ArchiveError
 from archives.model import Memento
 from archives.registry import Registry
-from timegate.citations import Copy, UrlStatus, copy_found
-from timegate.citations.forms import FORMS, Form, reference
+from timegate.citations import Copy, UrlStatus, access_day, copy_found
+from timegate.citations.forms import FORMS_OF_COPIES, Form, reference
 from timegate.endpoints import (
     HTML_CONTENT,
     TEXT_CONTENT,
@@ -71,7 +71,7 @@ class _Wanted(NamedTuple):
     title: str = ""
     url_status: UrlStatus = "bot: unknown"
     accessed: date | None = None
-    """When the user read the original."""
+    """When the user consulted the page."""
 
 
 class _Title(NamedTuple):
@@ -95,24 +95,24 @@ class CiteEndpoint:
         title_of: TitleOf,
         pages: Pages,
         *,
-        today: Callable[[], date] = lambda: datetime.now(UTC).date(),
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._answers = answers
         self._resolve = resolve
         self._registry = registry
         self._title_of = title_of
         self._pages = pages
-        self._today = today
+        self._now = now
 
     async def __call__(self, request: ClientRequest) -> Response:
         """Answer with one citation as text, or with all of them as JSON or as a page."""
-        wanted = _wanted(request.rest.partition("?")[2])
+        wanted = _wanted(request.rest.partition("?")[2], self._now())
         query = self._resolve.query(wanted.identifier)
         preferences, applied = request.preferences
         preferences = patient(replace(preferences, verify=preferences.verify or "head"))
         resolution = await self._answers.resolve(query, preferences, request.context)
         memento = resolution.memento
-        copy = copy_found(resolution, self._registry, self._today())
+        copy = copy_found(resolution, self._registry)
         answer = self._answers.described(resolution, applied, vary=VARY_PAGE)
         if memento is None or copy is None or answer.status != 200:
             return answer
@@ -158,7 +158,7 @@ _MISSING: Final = (
 )
 
 
-def _wanted(query: str) -> _Wanted:
+def _wanted(query: str, now: datetime) -> _Wanted:
     """Return the parameters in *query*. Raises EarlyResponse."""
     try:
         given = dict(parse_qsl(query, max_num_fields=_MOST_PARAMETERS))
@@ -171,8 +171,8 @@ def _wanted(query: str) -> _Wanted:
     if not given.get("id", "").strip():
         raise _bad("id", _MISSING)
     form, status = given.get("format"), given.get("url-status", "bot: unknown")
-    if form is not None and form not in FORMS:
-        raise _bad("format", f"format must be one of {', '.join(FORMS)}")
+    if form is not None and form not in FORMS_OF_COPIES:
+        raise _bad("format", f"format must be one of {', '.join(FORMS_OF_COPIES)}")
     if status not in get_args(UrlStatus):
         raise _bad("url-status", f"url-status must be one of {', '.join(get_args(UrlStatus))}")
     return _Wanted(
@@ -180,15 +180,15 @@ def _wanted(query: str) -> _Wanted:
         form,
         given.get("title", "").strip()[:_LONGEST_TITLE],
         cast("UrlStatus", status),
-        _day(given.get("access-date", "").strip()),
+        _accessed(given.get("access-date", ""), now),
     )
 
 
-def _day(text: str) -> date | None:
+def _accessed(text: str, now: datetime) -> date | None:
     try:
-        return date.fromisoformat(text) if text else None
+        return access_day(text, now)
     except ValueError as error:
-        raise _bad("access-date", "access-date must be a day such as 2016-01-22") from error
+        raise _bad("access-date", f"access-date: {error}") from error
 
 
 def _bad(name: str, why: str) -> EarlyResponse:

@@ -9,7 +9,7 @@ from typing import Final, get_args
 
 from timegate.cdx.formats import NAMES
 from timegate.citations import UrlStatus
-from timegate.citations.forms import FORMS
+from timegate.citations.forms import FORMS_OF_COPIES
 from timegate.content.fragments import LONGEST_QUOTE
 from timegate.endpoints.diff import DIFF_FORMS
 from timegate.endpoints.memento_formats import MEMGATOR
@@ -294,7 +294,9 @@ PARAMETERS_BY_KEY: Final[Mapping[str, Json]] = {
         example=f"duri:2010-11:{_PAGE}",
     ),
     "cite-format": _query(
-        _one_of(FORMS), "One citation as text; without it, all as JSON or as a page.", "format"
+        _one_of(FORMS_OF_COPIES),
+        "One citation as text; without it, all as JSON or as a page.",
+        "format",
     ),
     "title": _query(
         {"type": "string", "minLength": 1, "maxLength": 300},
@@ -303,7 +305,7 @@ PARAMETERS_BY_KEY: Final[Mapping[str, Json]] = {
     ),
     "access-date": _query(
         {"type": "string", "format": "date"},
-        "When the original was read, for Wikipedia's template.",
+        "The day on which the reader consulted the page; without it, none is stated.",
         example="2016-01-22",
     ),
     "url-status": _query(_one_of(get_args(UrlStatus)), "The state of the original, for cs1."),

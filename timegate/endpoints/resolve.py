@@ -42,7 +42,7 @@ from timegate.resolution.preferences import (
     prefers,
     with_also,
 )
-from timegate.resolution.query import NotNegotiable, query_for
+from timegate.resolution.query import NotNegotiable, of_cited_copy, query_for
 from timegate.responses.answers import Answers
 from timegate.responses.model import (
     FORMAT_PARAMETER,
@@ -297,6 +297,7 @@ class Resolve:
             reference = await self._reference_in(text)
             members = dict(reference.members)
             query = self.query(reference.text)
+            query = of_cited_copy(query, reference.others, self._registry)
         except EarlyResponse as early:
             response = early.response
         else:
@@ -376,6 +377,8 @@ class _LineReference(NamedTuple):
     text: str
     members: Mapping[str, object] = {}
     """What its row says besides, if another date may be meant."""
+    others: tuple[str, ...] = ()
+    """Other links of the same citation."""
 
 
 def _reference_in(text: str, registry: Registry, now: datetime) -> _LineReference:
@@ -390,10 +393,10 @@ def _reference_in(text: str, registry: Registry, now: datetime) -> _LineReferenc
         return _LineReference(text)
     one = found[0]
     if not one.dates.doubt:
-        return _LineReference(one.dated)
+        return _LineReference(one.dated, others=one.others)
     used = one.identifier if one.at is None else f"duri:{one.at}:{one.identifier}"
     read = {"reference": one.identifier, "said": one.said, "doubt": True}
-    return _LineReference(used, {"read": read})
+    return _LineReference(used, {"read": read}, one.others)
 
 
 def _bad_parameter(rest: str, error: UnknownParameter | BadPreference) -> Response:

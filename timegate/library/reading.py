@@ -7,7 +7,6 @@ that were queried, and each of them answered; or it is *unknown*, because one di
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, Literal
@@ -83,7 +82,7 @@ def evidence(resolution: Resolution, judged: Verdict, core: Core) -> Evidence:
         return Evidence("unknown", _unknown(resolution, core), None, None)
     name = name_of(memento.archive, registry)
     why = f"seen: {name} has a copy of {memento.captured}: {in_words(judged)}"
-    copy = copy_found(resolution, registry, datetime.now(UTC).date())
+    copy = copy_found(resolution, registry)
     if copy is None:
         return Evidence("seen", why, None, None)
     return Evidence("seen", why, reference("apa", copy), reference("pwid", copy))

@@ -24,7 +24,12 @@ from timegate.pages.choices import (
 from timegate.pages.own_addresses import OwnAddresses, OwnReference
 from timegate.references.pasted import NoReference, read_pasted
 from timegate.resolution.model import Query
-from timegate.resolution.query import NotNegotiable, query_for, query_for_url
+from timegate.resolution.query import (
+    NotNegotiable,
+    of_cited_copy,
+    query_for,
+    query_for_url,
+)
 from timegate.responses.answer_view import spoken
 from timegate.responses.problems import status_of_refusal
 from timegate.text import masked
@@ -133,6 +138,8 @@ class FormQuery:
     """The search with the date that was not used, if both the text and the field have one."""
     is_field_cleared: bool = False
     """Whether the date in the field is of an earlier search, and was not used."""
+    described: PageDescription = NO_DESCRIPTION
+    """What the text says about the page, for citations."""
 
     def field(self, form: FormFields) -> FormFields:
         """Return the form to show: without the date of an earlier search that was not used."""
@@ -142,11 +149,6 @@ class FormQuery:
     def doubt(self) -> bool:
         """Whether another date may be meant, so that no copy is certainly as requested."""
         return self.found is not None and self.found.dates.doubt
-
-    @property
-    def described(self) -> PageDescription:
-        """What the text says about the page, for citations."""
-        return NO_DESCRIPTION if self.found is None else described_by(self.found)
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -193,23 +195,34 @@ def read_form(
         remarks += dates.said
         if dates.at is not None and not states_time:
             query = query_for_url(query.original, dates.at, reading.diagnostics)
-        if query.at is not None and query.at.window[0] > now:
-            remarks.append(
-                f"The requested time, {spoken(query.at)}, is in the future: "
-                "no archive can have a copy of then"
-            )
+        remarks += _said_of_future(query, now)
     except NotNegotiable as error:
         status = 404 if error.code == "unknown-archive" else 422
         raise FormRejection(
             status, "Archives cannot be searched for this", str(error)
         ) from error
+    found = found.undated if found is not None and dates.is_of_field else found
+    described = NO_DESCRIPTION
+    if found is not None:
+        query = of_cited_copy(query, found.others, registry)
+        described = described_by(found, form.q, registry)
     return FormQuery(
         query,
         reading.diagnostics,
         tuple(remarks),
-        found.undated if found is not None and dates.is_of_field else found,
+        found,
         dates.other,
         dates.other is not None and form.is_date_left and not dates.is_of_field,
+        described,
+    )
+
+
+def _said_of_future(query: Query, now: datetime) -> tuple[str, ...]:
+    if query.at is None or query.at.window[0] <= now:
+        return ()
+    return (
+        f"The requested time, {spoken(query.at)}, is in the future: "
+        "no archive can have a copy of then",
     )
 
 

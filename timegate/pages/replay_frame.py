@@ -1,7 +1,6 @@
 """The frame around an archived page: what is shown, how far it is from what was requested."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import quote
 
@@ -90,7 +89,7 @@ def frame_view(
 
 def _reference(resolution: Resolution, registry: Registry) -> str:
     """Return the PWID of the copy; else its other identifier."""
-    copy = copy_found(resolution, registry, datetime.now(UTC).date())
+    copy = copy_found(resolution, registry)
     return next((cited.text for cited in citation_views(copy)), resolution.query.original)
 
 

@@ -173,6 +173,7 @@ _SHORTEST_STAMP: Final = len("20101105")
 _MISSING: Final = {
     "internetquelle": (" |archiv-url=", " |archiv-datum="),
     "kilde www": (" |arkivurl=", " |arkivdato="),
+    "lien web": (" |archive-url=", " |archive-date="),
 }
 
 """Templates with other names for the link to a copy, and for its date."""
@@ -211,12 +212,16 @@ Found = tuple[int, ReferencePlace]
 
 
 def cited_by(
-    template: Template, *, living: bool = False, tag: re.Match[str] | None = None
+    template: Template,
+    *,
+    living: bool = False,
+    adding: bool = False,
+    tag: re.Match[str] | None = None,
 ) -> Found | None:
     """Return the reference of a citation with an archive link, or with a dead link.
 
-    *living*: also of one whose link is not marked as dead; it is not rewritten. *tag* is the
-    template after it which says that its link is dead.
+    *living*: also of one whose link is not marked as dead; it is not rewritten unless *adding*.
+    *tag* is the template after it which says that its link is dead.
     """
     if template.name in _WEBARCHIVE:
         return _webarchive(template)
@@ -240,22 +245,28 @@ def cited_by(
     place = place._replace(
         item=place.item._replace(quote=_quoted(template.value(*_QUOTES))),
         where=(url_field or link or template.fields["doi"]).span,
-        title=template.value(*_TITLES),
+        title=_plain(template.value(*_TITLES)),
         url_status="dead" if is_dead else template.value("url-status"),
     )
     if link is not None:
         place = place._replace(link=link.span, date=date.span if date else None)
         return link.span.start, place
     end = url_field.span.end if url_field else template.fields["doi"].span.end
-    is_named = _is_dead(template) or template.name.startswith(_ENGLISH_CITATIONS)
-    if not (is_dead and (is_named or template.name in _MISSING)):
+    is_english = template.name.startswith(_ENGLISH_CITATIONS)
+    is_named = is_english or template.name in _MISSING
+    if not ((is_dead or adding) and (is_named or _is_dead(template))):
         return end, place
     return end, _missing(template.name, place, TextSpan(end, end), date)
 
 
 def _quoted(value: str) -> str:
     """Return a quotation without markup; empty if it contains a template."""
-    return "" if "{{" in value else _MARKUP.sub(lambda found: found[1] or "", value).strip()
+    return "" if "{{" in value else _plain(value)
+
+
+def _plain(value: str) -> str:
+    """Return *value* as it is displayed: of links their words, without quotes and tags."""
+    return _MARKUP.sub(lambda found: found[1] or "", value).strip()
 
 
 def _address(value: str) -> str:
@@ -350,17 +361,18 @@ _AFTER_LINK: Final = ",;.:!?'"
 
 
 def read_wikitext(
-    text: str, is_archive_link: IsArchiveLink, *, living: bool = False
+    text: str, is_archive_link: IsArchiveLink, *, living: bool = False, adding: bool = False
 ) -> Iterator[ReferencePlace]:
     """Yield every reference of *text* with an archive link or a dead link, in order.
 
-    *living*: also every citation whose link is not marked as dead.
+    *living*: also every citation whose link is not marked as dead; with *adding*, with the
+    position of a new archive link.
     """
     hidden = [*_hidden(text)]
     citations = [
         found
         for each in templates(text, hidden)
-        if (found := cited_by(each, living=living, tag=_tag_after(text, each)))
+        if (found := cited_by(each, living=living, adding=adding, tag=_tag_after(text, each)))
     ]
     taken = sorted(
         [span for _, place in citations for span in (place.link, place.date) if span] + hidden

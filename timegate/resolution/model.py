@@ -80,6 +80,8 @@ class Query:
     diagnostics: tuple[str, ...] = ()
     link: str | None = None
     """The reference itself where it is a link into the named archive."""
+    by_id: bool = False
+    """Whether `link` has the archive's own id of the copy: only opening it shows that copy."""
     quote: TextQuote | None = None
     """What the fragment of the URL quotes (``#:~:text=``)."""
 

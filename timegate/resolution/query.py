@@ -5,15 +5,17 @@ https URL near a time, without fragment and user name.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 from urllib.parse import unquote
 
-from archives.diagnostics import Diagnostic
+from archives.diagnostics import Diagnostic, Malformed
 from archives.moment import Moment
 from archives.regex_compat import compiled
 from archives.registry import Registry
 from archives.uri import host_of, negotiable, without_user
 from timegate.content.fragments import quote_in
+from timegate.identifiers import parse
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.identifiers.url import not_held
 from timegate.resolution.model import Query, Syntax
@@ -101,6 +103,32 @@ def query_for_url(
     notes = [*_tokens(diagnostics), *([] if url == named else [STRIPPED_USER])]
     syntax = _syntax(diagnostics)
     return Query(url, at, precision=precision, syntax=syntax, diagnostics=tuple(notes))
+
+
+def of_cited_copy(query: Query, links: Sequence[str], registry: Registry) -> Query:
+    """Return *query* as that of a citation which also has the other *links*.
+
+    An archive's own id, as in ``https://perma.cc/AB12-CD34``, names one copy without its URL,
+    so the URL of the citation is queried; the copy that is meant is still the one in that
+    archive.
+    """
+    if query.archive_id is not None:
+        return query
+    for link in links:
+        try:
+            reading = parse(link, registry)
+        except Malformed:
+            continue
+        if reading.kind.is_archive_link and reading.identifier.item is None:
+            archive, archive_id = _archive(reading, registry)
+            return replace(
+                query,
+                archive=archive,
+                archive_id=archive_id,
+                link=reading.link,
+                by_id=True,
+            )
+    return query
 
 
 def _check_nesting(url: str) -> None:

@@ -5,7 +5,6 @@ All decisions are made by the verdict; neither this module nor the templates mak
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
 from typing import Final, NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -147,11 +146,9 @@ def answer_view(
     resolution: Resolution,
     verdict: Verdict,
     registry: Registry,
-    today: date | None = None,
     described: PageDescription = NO_DESCRIPTION,
 ) -> AnswerView:
     """Return the view of *resolution*, with what the reference says of the page."""
-    viewed = today or datetime.now(UTC).date()
     query = resolution.query
     graded = grade(verdict, resolution.preferences.status)
     tone = graded.tone
@@ -176,9 +173,7 @@ def answer_view(
         others=tuple(_others(resolution, registry)),
         outcomes=outcomes,
         unanswered=tuple(by_explanation([o for o in outcomes if o.outcome == "unknown"])),
-        citations=tuple(
-            citation_views(copy_found(resolution, registry, viewed, described=described))
-        ),
+        citations=tuple(citation_views(copy_found(resolution, registry, described=described))),
         described=described,
         captures=_captures(resolution),
         target=header_safe(_held_as(resolution)),
@@ -386,6 +381,9 @@ def citation_views(copy: Copy | None) -> Iterator[CitationView]:
     if copy is None:
         return
     for form, label in LABELS.items():
+        if form == "pasted" and copy.pasted and copy.pasted.notation != "prose":
+            # In wikitext and BibTeX, it is what these forms are.
+            continue
         text = reference(form, copy)
         if text is not None:
             yield CitationView(form, label, text)

@@ -26,9 +26,10 @@ _SECOND: Final = 14
 _SHIPPED: Final = "archives/known/"
 """How the origin of an entry begins that ships with the package."""
 _TOO_MANY_REQUESTS: Final = 429
+_BY_ID: Final = "its own id of the cited copy does not say which of its copies that is"
 
-FailureCause = Literal["rate-limited", "paused", "no-answer"]
-"""Why an archive that is in the plan gave no answer."""
+FailureCause = Literal["rate-limited", "paused", "no-answer", "by-id"]
+"""Why an archive that is in the plan gave no answer, or none about the copy that is meant."""
 
 
 class Referral(NamedTuple):
@@ -97,6 +98,8 @@ def _gap(resolution: Resolution) -> _Gap | None:
         return _Gap(named, _failure(last), masked(last.why[:_LONGEST_REASON]))
     if not outcomes and named in resolution.unanswered:
         return _Gap(named, "no-answer", "no answer in time")
+    if outcomes and resolution.query.by_id:
+        return _Gap(named, "by-id", _BY_ID)
     return None
 
 

@@ -91,3 +91,13 @@ def test_the_date_beside_an_id_of_an_archive_is_in_its_result() -> None:
 
     assert (result.outcome, result.date) == ("unknown", "2016")
     assert result.why.endswith("(Only the year 2016 is used)")
+
+
+def test_a_citation_with_an_own_id_of_an_archive_is_of_the_copy_there() -> None:
+    references = ("https://archive.ph/AbCdE", URL)
+    item = Item(0, references[0], references, ("2013-02-03", "2014"))
+
+    found = [each.query for each in candidates(item, REGISTRY, read_time)]
+
+    assert [query.archive for query in found] == ["archive-today"] * 2
+    assert all(query.link == references[0] for query in found)

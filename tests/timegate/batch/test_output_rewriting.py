@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from archives.registry import load_known
 from tests.timegate.batch.results import FOUND, a_result
 from timegate.batch.model import ItemResult
-from timegate.batch.output import edited, rewriting
+from timegate.batch.output import rewriting
+from timegate.citations.archive_links import edited
 from timegate.references import InputFormat
 from timegate.references.bibtex import read_bibtex
 from timegate.references.formats import places_in
@@ -43,6 +44,26 @@ def test_the_link_and_its_date_change_and_nothing_else(before: str, after: str) 
     page = "é {{{{cite web|url=x|archive-url= {} |archive-date={}|title=\u00a0T}}}}\r\n"
 
     assert rewritten(page.format(LINK, before), a_result()) == page.format(FOUND, after)
+
+
+@pytest.mark.parametrize(
+    ("dates", "day"),
+    [
+        ("|access-date=5 November 2010", "4 February 2013"),
+        ("|access-date=November 5, 2010 |date=2009-05-03", "February 4, 2013"),
+        ("|access-date=2010-11-05 |date=3 May 2009", "2013-02-04"),
+        ("|date=3 May 2009", "4 February 2013"),
+        ("|date=May 2009", "2013-02-04"),
+        ("|abruf=3. Februar 2010", "2013-02-04"),
+    ],
+)
+@pytest.mark.parametrize("empty", ["", " |archive-url= |archive-date="])
+def test_a_new_date_is_written_as_the_other_dates_of_the_citation(
+    dates: str, day: str, empty: str
+) -> None:
+    page = f"{{{{cite web|url=http://a/{empty} {dates} |url-status=dead}}}}"
+
+    assert f"|archive-date={day}" in rewritten(page, a_result())
 
 
 def test_a_missing_archive_link_is_added() -> None:

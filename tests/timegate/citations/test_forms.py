@@ -1,18 +1,25 @@
 """References in every notation; untrusted text never leaves its field."""
 
 import json
+import re
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from html.parser import HTMLParser
+from typing import Final
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from archives.moment import Moment
-from timegate.citations import Copy
-from timegate.citations.forms import FORMS, LABELS, Form, reference
+from archives.registry import load_known
+from timegate.citations import Copy, access_day
+from timegate.citations.forms import FORMS, FORMS_OF_COPIES, LABELS, Form, reference
 from timegate.identifiers import parse
+from timegate.references.pasted import read_pasted
+
+REGISTRY = load_known()
+NOW = datetime(2026, 11, 19, 9, tzinfo=UTC)
 
 COPY = Copy(
     uri="https://web.archive.org/web/20160122112029/http://www.dr.dk/",
@@ -39,13 +46,13 @@ HOSTILE = replace(
             (
                 '<a href="http://www.dr.dk/" data-originalurl="http://www.dr.dk/" '
                 f'data-versionurl="{COPY.uri}" '
-                'data-versiondate="2016-01-22">www.dr.dk/</a>'
+                'data-versiondate="2016-01-22">www.dr.dk</a>'
             ),
         ),
         (
             "cs1",
             (
-                "{{cite web |title=www.dr.dk/ |url=http://www.dr.dk/ |website=www.dr.dk "
+                "{{cite web |title=www.dr.dk |url=http://www.dr.dk/ |website=www.dr.dk "
                 "|archive-url=https://web.archive.org/web/20160122112029/http://www.dr.dk/ "
                 "|archive-date=2016-01-22 |url-status=bot: unknown}}"
             ),
@@ -53,48 +60,49 @@ HOSTILE = replace(
         (
             "wikitext",
             (
-                "[https://web.archive.org/web/20160122112029/http://www.dr.dk/ www.dr.dk/], "
-                "captured 2016-01-22T11:20:29Z by Internet Archive"
+                "[https://web.archive.org/web/20160122112029/http://www.dr.dk/ www.dr.dk], "
+                "archived 2016-01-22T11:20:29Z by Internet Archive from http://www.dr.dk/"
             ),
         ),
         (
             "bibtex",
             (
                 "@misc{drdk20160122,\n"
-                "  title = {{www.dr.dk/}},\n"
+                "  title = {{www.dr.dk}},\n"
                 "  url = {https://web.archive.org/web/20160122112029/http://www.dr.dk/},\n"
-                "  urldate = {2016-01-22},\n"
-                "  note = {Captured 2016-01-22T11:20:29Z by Internet Archive. "
+                "  note = {Archived 2016-01-22T11:20:29Z by Internet Archive from "
+                "http://www.dr.dk/. "
                 "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk/},\n}"
             ),
         ),
         (
             "apa",
             (
-                "www.dr.dk/. (n.d.). www.dr.dk. Captured January 22, 2016, by Internet "
-                f"Archive. {COPY.uri}"
+                "www.dr.dk. (n.d.). www.dr.dk. http://www.dr.dk/; archived January 22, 2016, "
+                f"by Internet Archive, {COPY.uri}"
             ),
         ),
         (
             "mla",
             (
-                "“www.dr.dk/.” www.dr.dk, http://www.dr.dk/. Internet Archive, captured "
+                "“www.dr.dk.” www.dr.dk, http://www.dr.dk/. Internet Archive, archived "
                 f"22 Jan. 2016, {COPY.uri}."
             ),
         ),
         (
             "chicago",
             (
-                "www.dr.dk. “www.dr.dk/.” Captured January 22, 2016, by Internet Archive. "
-                f"{COPY.uri}."
+                "www.dr.dk. “www.dr.dk.” http://www.dr.dk/. Archived January 22, 2016, by "
+                f"Internet Archive. {COPY.uri}."
             ),
         ),
         (
             "ris",
             (
-                "TY  - ELEC\nTI  - www.dr.dk/\nT2  - www.dr.dk\nY2  - 2016/01/22\n"
+                "TY  - ELEC\nTI  - www.dr.dk\nT2  - www.dr.dk\n"
                 f"UR  - {COPY.uri}\nDB  - Internet Archive\n"
-                "N1  - Captured 2016-01-22T11:20:29Z. Original: http://www.dr.dk/\n"
+                "N1  - Archived 2016-01-22T11:20:29Z by Internet Archive from "
+                "http://www.dr.dk/\n"
                 "N1  - urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk/\n"
                 "ER  - "
             ),
@@ -102,8 +110,8 @@ HOSTILE = replace(
         (
             "iso690",
             (
-                "www.dr.dk/ [online]. Captured 2016-01-22T11:20:29Z. Archived by: Internet "
-                "Archive. Available from: "
+                "www.dr.dk [online]. Archived 2016-01-22T11:20:29Z by Internet Archive. "
+                "Available from: "
                 "https://web.archive.org/web/20160122112029/http://www.dr.dk/. "
                 "Original: http://www.dr.dk/. "
                 "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk/"
@@ -119,30 +127,101 @@ def test_csl_has_the_fields_that_citation_programs_read() -> None:
     (item,) = json.loads(reference("csl", COPY) or "")
 
     assert item["type"] == "webpage"
-    assert item["URL"] == COPY.original
-    assert item["archive_location"] == COPY.uri
-    assert item["accessed"] == {"date-parts": [[2016, 1, 22]]}
+    assert item["URL"] == item["archive_location"] == COPY.uri
+    assert f"from {COPY.original}. urn:pwid:" in item["note"]
+    assert "accessed" not in item
 
 
-def test_iso_690_states_the_day_of_viewing_if_it_is_known() -> None:
-    written = reference("iso690", replace(COPY, viewed=date(2026, 11, 16)))
-
-    assert "[viewed 2026-11-16]" in (written or "")
+READ: Final = replace(COPY, accessed=date(2026, 11, 16))
+"""A copy of a page whose reader states when."""
 
 
 @pytest.mark.parametrize(
     ("form", "written"),
     [
-        ("cs1", "|access-date=2026-11-16}}"),
-        ("apa", f"Retrieved November 16, 2026, from {COPY.uri}"),
-        ("mla", "Accessed 16 Nov. 2026."),
-        ("chicago", f"Accessed November 16, 2026. {COPY.uri}."),
+        ("cs1", " |access-date=2026-11-16"),
+        ("apa", "Retrieved November 16, 2026, from "),
+        ("mla", " Accessed 16 Nov. 2026."),
+        ("chicago", " Accessed November 16, 2026."),
+        ("iso690", " [viewed 2026-11-16]"),
+        ("bibtex", "  urldate = {2026-11-16},\n"),
+        ("ris", "Y2  - 2026/11/16\n"),
     ],
 )
-def test_the_day_of_viewing_is_stated_as_the_notation_asks(form: Form, written: str) -> None:
-    text = reference(form, replace(COPY, viewed=date(2026, 11, 16))) or ""
+def test_the_day_of_access_is_stated_as_the_style_asks_and_only_if_known(
+    form: Form, written: str
+) -> None:
+    text = reference(form, READ) or ""
 
-    assert text.endswith(written)
+    assert written in text
+    assert text.replace(written, "") == reference(form, COPY)
+
+
+def test_the_day_of_access_is_a_date_of_csl() -> None:
+    (item,) = json.loads(reference("csl", READ) or "")
+
+    assert item["accessed"] == {"date-parts": [[2026, 11, 16]]}
+
+
+@pytest.mark.parametrize(
+    "form", [form for form in FORMS_OF_COPIES if form not in ("pwid", "duri", "link")]
+)
+def test_every_style_has_the_address_of_the_copy_and_that_of_the_original(form: Form) -> None:
+    copy = replace(COPY, original="http://www.dr.dk/news", uri="https://archive.ph/AbCdE")
+
+    written = reference(form, copy) or ""
+
+    assert copy.uri in written
+    outside = re.sub(r"(?:urn:pwid|duri):\S+", "", written)
+    assert copy.original in outside
+
+
+@pytest.mark.parametrize("form", FORMS_OF_COPIES)
+def test_a_citation_is_read_again_as_one_reference_to_the_copy(form: Form) -> None:
+    page = "http://museum.example/hours"
+    copy = replace(
+        COPY,
+        original=page,
+        uri=f"https://web.archive.org/web/20160122112029/{page}",
+        title="When we open",
+    )
+    for stated in (copy, replace(copy, accessed=READ.accessed)):
+        pasted = read_pasted(reference(form, stated) or "", REGISTRY, NOW)
+
+        read = [parse(found.identifier, REGISTRY) for found in pasted.found]
+        (reading,) = [*read, *filter(None, [pasted.reading])]
+        assert (str(reading.identifier.time), reading.identifier.item) == (
+            str(COPY.captured),
+            page,
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [("", None), ("2016-01-22", (2016, 1, 22)), (" 5 November 2010 ", (2010, 11, 5))],
+)
+def test_a_day_of_access_is_read_in_the_usual_notations(
+    text: str, day: tuple[int, int, int] | None
+) -> None:
+    assert access_day(text, NOW) == (day and date(*day))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("2016", "is not a day"),
+        ("banana", "is not a time"),
+        ("2099-01-01", "is in the future"),
+        ("2026-11-20", "is in the future"),
+    ],
+)
+def test_no_day_and_a_day_in_the_future_are_refused(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        access_day(text, NOW)
+
+
+def test_a_day_that_has_begun_in_the_earliest_time_zone_is_not_in_the_future() -> None:
+    assert access_day("2026-11-20", NOW.replace(hour=11)) == date(2026, 11, 20)
 
 
 def test_the_state_of_the_original_is_stated_if_it_is_known() -> None:
@@ -158,8 +237,8 @@ def test_a_coarse_time_is_written_no_more_precisely_than_it_is(
 ) -> None:
     coarse = replace(COPY, captured=Moment(digits))
 
-    assert f"Captured {apa}, by" in (reference("apa", coarse) or "")
-    assert f"captured {mla}, https" in (reference("mla", coarse) or "")
+    assert f"archived {apa}, by" in (reference("apa", coarse) or "")
+    assert f"archived {mla}, https" in (reference("mla", coarse) or "")
 
 
 def test_each_form_has_a_name_for_people() -> None:

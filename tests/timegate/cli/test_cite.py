@@ -6,7 +6,7 @@ import shlex
 import pytest
 from click.testing import CliRunner, Result
 
-from timegate.citations.forms import FORMS
+from timegate.citations.forms import FORMS_OF_COPIES
 from timegate.cli import main
 
 
@@ -46,7 +46,7 @@ def test_a_link_that_cannot_be_cited_is_explained_and_exits_with_2(link: str, wh
 LINK = "https://web.archive.org/web/20160122112029/http://www.dr.dk"
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", FORMS_OF_COPIES)
 def test_a_reference_is_written_in_the_requested_format(form: str) -> None:
     plain = CliRunner().invoke(main, ["cite", "--format", form, LINK])
     machine = CliRunner().invoke(main, ["cite", "--json", "--format", form, LINK])
@@ -82,9 +82,9 @@ def cited(*words: str) -> Result:
 def test_a_title_is_read_from_the_memento() -> None:
     plain, fetched = cited(COPY), cited("--fetch-title", COPY)
 
-    assert plain.output.startswith(f"[{COPY} museum.example/], captured 2010")
+    assert plain.output.startswith(f"[{COPY} museum.example], archived 2010")
     assert (fetched.exit_code, fetched.stderr) == (0, "")
-    assert fetched.output.startswith(f"[{COPY} The Lighthouse Museum], captured 2010")
+    assert fetched.output.startswith(f"[{COPY} The Lighthouse Museum], archived 2010")
 
 
 def test_a_title_is_read_from_the_memento_that_was_found() -> None:
@@ -93,7 +93,7 @@ def test_a_title_is_read_from_the_memento_that_was_found() -> None:
     result = CliRunner().invoke(main, [*words, "duri:2010:http://museum.example/"])
 
     assert result.exit_code == 0
-    assert " The Lighthouse Museum], captured 2010" in result.output
+    assert " The Lighthouse Museum], archived 2010" in result.output
 
 
 @pytest.mark.parametrize(

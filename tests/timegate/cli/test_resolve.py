@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from timegate.citations.forms import FORMS
+from timegate.citations.forms import FORMS_OF_COPIES
 from timegate.cli import main
 
 HOME = "http://museum.example/"
 NAMED = f"urn:pwid:harbour.example:2009-06-15T18:30:12Z:page:{HOME}"
+BY_ID = "https://archive.ph/AbCdE"
 COPY = f"http://127.0.0.1:1208/collections/harbour/20090615183012/{HOME}"
 
 
@@ -109,7 +110,7 @@ def test_the_time_of_an_identifier_overrides_the_option() -> None:
     assert COPY in resolve("--at", "2019", NAMED).stdout
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", FORMS_OF_COPIES)
 def test_a_reference_format_prints_only_the_reference(form: str) -> None:
     result = resolve("--format", form, NAMED)
 
@@ -191,15 +192,14 @@ PASTED = (
 def test_a_citation_keeps_what_was_pasted() -> None:
     written = resolve("--format", "cs1", PASTED).stdout
 
-    assert "|title=The Museum |" in written
-    assert "|url-status=dead |access-date=2010-11-05}}" in written
+    assert "|title=The Museum|url-status=dead|access-date=5 November 2010}}" in written
 
 
-def test_only_wikipedia_gets_the_pasted_date_of_access() -> None:
+def test_the_pasted_date_of_access_is_that_of_the_original() -> None:
     written = resolve("--format", "apa", PASTED).stdout
 
-    # The copy was not retrieved on the day on which the original was read.
-    assert "Retrieved November 5, 2010" not in written
+    # The copy may not have been there on the day on which the original was read.
+    assert f"Retrieved November 5, 2010, from {HOME}; archived" in written
 
 
 def test_a_bibliography_without_publication_dates_has_no_years() -> None:
@@ -326,3 +326,50 @@ def test_a_suggested_command_has_the_options_of_this_one(tmp_path: Path) -> None
     )
 
     assert f"  timegate resolve --config '{config}' {HOME}\n" in ran.output
+
+
+@pytest.mark.parametrize(
+    "citation",
+    [
+        f"{{{{cite web |url={HOME} |archive-url={BY_ID} |archive-date=15 June 2009}}}}",
+        f"@misc{{a, url={{{HOME}}}, archiveurl={{{BY_ID}}}, archivedate={{2009-06-15}}}}",
+        f"See [it]({HOME}) ([archived]({BY_ID}), 15 June 2009).",
+    ],
+)
+def test_a_citation_with_an_own_id_of_an_archive_is_of_the_copy_there(
+    citation: str, tmp_path: Path
+) -> None:
+    form = {"{": "wikitext", "@": "bibtex", "S": "markdown"}[citation[0]]
+    document = tmp_path / "document"
+    document.write_text(citation)
+
+    found = json.loads(resolve("--json", citation).stdout)
+    listed = resolve("--batch", str(document), "--input-format", form, "--to", "document")
+    given_up = resolve(
+        *("--batch", str(document), "--input-format", form, "--to", "document"),
+        *("--distrust", "archive-today"),
+    )
+
+    assert (found["match"]["value"], found["archive"]["value"]) == ("substitute", "other")
+    assert found["referral"]["uri"] == BY_ID
+    assert listed.stdout == citation
+    assert "--distrust archive-today replaces the link" in listed.stderr
+    assert COPY in given_up.stdout
+
+
+def test_a_citation_comes_back_with_the_copy_and_keeps_an_unchecked_archive_link() -> None:
+    template = "{{cite web |last=Smith |title=T |url=%s%s |access-date=15 June 2009}}"
+    added = f" |archive-url={COPY} |archive-date=15 June 2009 |url-status=bot: unknown"
+    own = f" |archive-url={BY_ID} |archive-date=15 June 2009"
+
+    plain = resolve("--format", "cs1", template % (HOME, ""))
+    archived = resolve("--format", "cs1", template % (HOME, own))
+
+    assert plain.stdout == f"{template % (HOME, added)}\n"
+    assert archived.stdout == f"{template % (HOME, own)}\n"
+
+
+def test_without_a_pasted_citation_there_is_none_to_complete() -> None:
+    result = resolve("--format", "pasted", NAMED)
+
+    assert "cannot be cited as pasted" in result.stderr

@@ -9,7 +9,7 @@ import pytest
 from archives.registry import entry_from
 from tests.scenario import NEVER, FakeArchive
 from tests.timegate.pages.served_pages import BROWSER, Html, site
-from timegate.citations.forms import FORMS
+from timegate.citations.forms import FORMS_OF_COPIES
 from timegate.pages.form import MOST_TEXT
 from timegate.pages.rendering import Pages, prepare
 
@@ -221,7 +221,7 @@ async def test_every_text_to_copy_has_a_button() -> None:
     page = Html(seen.body.decode())
     copied = [one["data-copy"] for one in page.all("button") if "data-copy" in one]
     assert copied == [one["id"] for one in page.all("pre")]
-    assert len(copied) == len(FORMS)
+    assert len(copied) == len(FORMS_OF_COPIES)
     assert PWID in page.text
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archives.registry import load_known
-from timegate.batch.output import Edit, edited
+from timegate.citations.archive_links import Edit, edited
 from timegate.references import InputFormat
 from timegate.references.detection import format_of
 from timegate.references.formats import REWRITTEN, extract, places_in

@@ -6,7 +6,7 @@ from archives.moment import Moment
 from archives.registry import load_known
 from timegate.identifiers import parse
 from timegate.resolution.model import Query
-from timegate.resolution.query import NotNegotiable, query_for, query_for_url
+from timegate.resolution.query import NotNegotiable, of_cited_copy, query_for, query_for_url
 
 PWID = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:"
 
@@ -302,3 +302,35 @@ def test_copies_of_copies_can_be_queried() -> None:
 def test_a_timegate_accepts_only_http_urls(url: str) -> None:
     with pytest.raises(NotNegotiable):
         query_for_url(url, None)
+
+
+@pytest.mark.parametrize(
+    ("link", "archive"),
+    [
+        ("https://archive.ph/AbCdE", "archive-today"),
+        ("https://perma.cc/AB12-CD34", "perma-cc"),
+        ("https://www.webcitation.org/5tXYZabcd", "webcite"),
+        ("https://ghostarchive.org/archive/AbCdE", "ghostarchive"),
+        ("http://www.freezepage.com/1234567890ABCDEFGHIJ", "freezepage"),
+    ],
+)
+def test_an_own_id_of_an_archive_in_a_citation_names_its_copy(link: str, archive: str) -> None:
+    page = query_for_url("http://www.dr.dk/", Moment("20160122"))
+
+    query = of_cited_copy(page, ("nonsense", "http://www.dr.dk/", link), load_known())
+
+    assert (query.original, query.at) == ("http://www.dr.dk/", Moment("20160122"))
+    assert (query.archive, query.link, query.by_id) == (archive, link, True)
+
+
+@pytest.mark.parametrize("others", [(), ("https://doi.org/10.1000/182", WAYBACK)])
+def test_other_links_of_a_citation_name_no_copy(others: tuple[str, ...]) -> None:
+    page = query_of("http://www.dr.dk/")
+
+    assert of_cited_copy(page, others, load_known()) == page
+
+
+def test_a_reference_that_names_an_archive_itself_keeps_it() -> None:
+    pwid = query_of(PWID + "http://www.dr.dk/")
+
+    assert of_cited_copy(pwid, ("https://archive.ph/AbCdE",), load_known()) == pwid

@@ -10,7 +10,7 @@ from archives.registry import Registry, entry_from, load_known
 from timegate.config import archives
 from timegate.identifiers import parse
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution, Skip
-from timegate.resolution.query import query_for
+from timegate.resolution.query import of_cited_copy, query_for
 from timegate.responses.referral import (
     REFERRAL_RELATION,
     Referral,
@@ -259,6 +259,20 @@ def test_an_archive_without_an_answer_in_time_is_referred_to() -> None:
     found = referred(resolution)
 
     assert (found.cause, found.reason) == ("no-answer", "no answer in time")
+
+
+@pytest.mark.parametrize("outcome", [None, Closest(Memento("2016", "u", "u", "x"), "timegate")])
+def test_an_own_id_of_an_archive_is_referred_to_whatever_it_answered_for_the_url(
+    outcome: Closest | None,
+) -> None:
+    link = "https://perma.cc/AB12-CD34"
+    query = of_cited_copy(query_of("http://www.dr.dk/"), (link,), KNOWN)
+    attempt = Attempt("perma-cc", outcome, 0.1, "http://www.dr.dk/")
+
+    found = referred(Resolution(query, Preferences(), None, (), (attempt,)), KNOWN)
+
+    assert (found.uri, found.cause) == (link, "by-id")
+    assert found.advice == "open the unchecked link in a browser"
 
 
 def test_an_archive_that_answered_is_not_referred_to() -> None:

@@ -16,6 +16,16 @@ function enhance(root) {
   if (figure) timeline = drawTimeline(figure);
 }
 
+// A printed answer has its citations.
+let closed = [];
+addEventListener("beforeprint", () => {
+  closed = [...document.querySelectorAll("details.texts:not([open])")];
+  for (const texts of closed) texts.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const texts of closed) texts.open = false;
+});
+
 async function copy(button) {
   const source = element(button.dataset.copy);
   const message = button.closest("section").querySelector(".copied");
