@@ -121,6 +121,10 @@ class _Batch:
             at,
             published=options.published,
         )
+        if self._source.form != "csv" and (options.column or options.date_column):
+            option = "--column" if options.column else "--date-column"
+            why = f"{option} is for CSV, but the list was read as {self._source.form}"
+            raise BadInput(f"{why}; --input-format csv reads it as a table")
         self._form = self._output_format()
 
     def work(self) -> int:

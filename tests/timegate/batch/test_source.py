@@ -123,3 +123,36 @@ def test_a_guessed_format_without_references_is_an_error(
 
     with pytest.raises(BadInput, match=r"read as wikitext.*\.json"):
         source(tmp_path / "list").none_found()
+
+
+@pytest.mark.parametrize(
+    "columns", [Columns("9"), Columns("3"), Columns("0"), Columns(None, ("cited", "9"))]
+)
+def test_a_number_that_no_column_has_is_refused_with_the_columns(
+    tmp_path: Path, columns: Columns
+) -> None:
+    path = tmp_path / "list.csv"
+    path.write_text(f"link,cited\n{LINK},2010-11\n")
+
+    with pytest.raises(BadInput, match=r"no column '?[0-9]'?; the columns are link, cited"):
+        [*ListSource(str(path), None, columns, load_known()).items()]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        (f"link,cited\n{LINK},2010-11\n", Columns("1", ("2",))),
+        (f"link,2010\n{LINK},2010-11\n", Columns("1", ("2010",))),
+        (f"link\n{LINK},2010-11\n", Columns("1", ("2",))),
+        (f"# a comment, and another\nlink;cited\n{LINK};2010-11\n", Columns("1", ("2",))),
+    ],
+)
+def test_a_column_may_be_named_by_its_number(
+    tmp_path: Path, text: str, columns: Columns
+) -> None:
+    path = tmp_path / "list.csv"
+    path.write_text(text)
+
+    items = [*ListSource(str(path), None, columns, load_known()).items()]
+
+    assert [(item.text, item.dates) for item in items] == [(LINK, ("2010-11",))]

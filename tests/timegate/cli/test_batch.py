@@ -231,3 +231,13 @@ def test_a_link_to_an_own_collection_is_found_in_that_collection() -> None:
 
     assert result.exit_code == 0
     assert json.loads(result.stdout)["outcome"] == "exact"
+
+
+@pytest.mark.parametrize("option", ["--column", "--date-column"])
+def test_a_column_of_a_list_without_columns_is_refused(tmp_path: Path, option: str) -> None:
+    path = listed(tmp_path, '["http://a.example/"]', "list.json")
+
+    result = batch(tmp_path, "--batch", path, option, "url")
+
+    assert result.exit_code == 2
+    assert f"{option} is for CSV, but the list was read as json" in result.stderr
