@@ -358,6 +358,8 @@ class TitleOptions:
 
     def check(self, form: Form | None, given: tuple[str, ...]) -> None:
         """Raise UsageError for options that contradict each other."""
+        if form is None and self.url_status != _UNTRIED:
+            raise click.UsageError("--url-status requires --format cs1")
         if self.title is None and not self.fetch_title:
             return
         if form is None:
@@ -370,6 +372,7 @@ class TitleOptions:
             )
 
 
+_UNTRIED: Final = "bot: unknown"
 _TITLE_OPTIONS: Final = (
     click.option("--title", metavar="TEXT", help="Title of the page, for --format."),
     click.option(
@@ -380,7 +383,7 @@ _TITLE_OPTIONS: Final = (
     click.option(
         "--url-status",
         type=Words(get_args(UrlStatus)),
-        default="bot: unknown",
+        default=_UNTRIED,
         help="Whether the original still works, for --format cs1.",
     ),
 )

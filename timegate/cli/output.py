@@ -45,6 +45,16 @@ def typed_instead(option: str, value: str) -> str:
     return typed_with(option, value)
 
 
+def typed_without(arguments: Sequence[str]) -> str:
+    """Return the command line of this command, without its *arguments*: with its options."""
+    words = [*click.get_current_context().meta.get(TYPED, ())]
+    for argument in arguments:
+        # Arguments stand behind options, whose values may be the same word.
+        last = len(words) - 1 - words[::-1].index(argument)
+        del words[last]
+    return shlex.join(["timegate", *(word for word in words if word != "--")])
+
+
 class Styled(NamedTuple):
     """Words in a colour."""
 

@@ -345,6 +345,8 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
             sys.exit(show_queue_progress(batch))
     else:
         _check_usage(identifiers, batch, choices, single=as_json or form is not None)
+    if as_json and form is not None:
+        raise click.UsageError("use either --json or --format, not both")
     titles.check(form, identifiers)
     repeated = _repeated(config, archives, contact, demo=demo)
     _check_files(identifiers, repeated)
@@ -387,6 +389,7 @@ def _check_usage(
     if batch.batch is None:
         if choices.also and (len(identifiers) > 1 or "-" in identifiers):
             raise click.UsageError("--also is for a single ID; use a list with a column also")
+        batch.check_without_list(identifiers)
         return
     if choices.also:
         raise click.UsageError("--also does not apply to a list; put a column also into it")

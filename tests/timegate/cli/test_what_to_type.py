@@ -188,3 +188,51 @@ def test_the_demo_says_at_a_terminal_when_its_links_work(
         shown.count("Links of the demo work while it runs, at port 1208: timegate serve --demo")
         == 1
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--output", "hello.csv"), "--output"),
+        (("--to", "csv"), "--to"),
+        (("--resume",), "--resume"),
+        (("--report", "hello.html"), "--report"),
+        (("--exit-zero",), "--exit-zero"),
+        (("--at-once", "16"), "--at-once"),
+        (("--published",), "--published"),
+        (("--queue", "redis://127.0.0.1:1"), "--queue"),
+    ],
+)
+def test_an_option_of_lists_without_a_list_comes_with_the_line_to_type(
+    options: tuple[str, ...], named: str
+) -> None:
+    result = run("resolve", "--demo", *options, MUSEUM)
+    piped = run("resolve", "--demo", *options, "-")
+
+    line = f"timegate resolve --demo {' '.join(options)} --batch -"
+    assert (result.exit_code, piped.exit_code) == (2, 2)
+    assert f"{named} needs a list, with --batch\n" in result.stderr
+    assert f"Try: printf '%s\\n' {MUSEUM} | {line}\n" in result.stderr
+    assert f"Try: {line}\n" in piped.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--json", "--format", "cs1", MUSEUM), "use either --json or --format, not both"),
+        (("--url-status", "dead", MUSEUM), "--url-status requires --format cs1"),
+        (
+            ("--queue", "redis://127.0.0.1:1", "--work", "--output", "x.csv"),
+            "--output does not apply to --work",
+        ),
+        (
+            ("--queue", "redis://127.0.0.1:1", "--progress", "--precision", "exact"),
+            "--precision does not apply to --progress",
+        ),
+    ],
+)
+def test_no_option_is_silently_ignored(words: tuple[str, ...], why: str) -> None:
+    result = run("resolve", "--demo", *words)
+
+    assert result.exit_code == 2
+    assert why in result.stderr
