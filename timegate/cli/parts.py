@@ -12,7 +12,7 @@ import click
 from archives.diagnostics import Malformed
 from archives.errors import ArchiveError
 from timegate.batch.model import Code, code_of, trusted
-from timegate.cli.given import SeveralFound, read_given
+from timegate.cli.given import SeveralFound, read_given, refusal_lines
 from timegate.cli.network import failure_lines
 from timegate.cli.options import (
     BASE_URL,
@@ -57,7 +57,7 @@ async def print_parts(
             given = read_given(text, registry, choices.moment(), datetime.now(UTC))
             query = query_for(given.reading, registry)
         except (Malformed, SeveralFound) as error:
-            echo(f"{text}: {error}", err=True)
+            echo_lines(refusal_lines(text, error), err=True)
             return _UNREADABLE
         except NotNegotiable as error:
             echo(f"{text}: {error}", err=True)

@@ -326,3 +326,23 @@ def test_a_suggested_command_has_the_options_of_this_one(tmp_path: Path) -> None
     )
 
     assert f"  timegate resolve --config '{config}' {HOME}\n" in ran.output
+
+
+@pytest.mark.parametrize("command", [("resolve",), ("parts",), ("quote", "open"), ("timemap",)])
+def test_all_commands_have_one_code_for_an_archive_link_without_its_page(
+    command: tuple[str, ...],
+) -> None:
+    words = [command[0], "--demo", *command[1:], "https://perma.cc/AB12-CD34"]
+
+    assert CliRunner().invoke(main, words).exit_code == 4
+
+
+def test_a_link_to_a_list_of_captures_is_refused() -> None:
+    link = "https://web.archive.org/web/*/http://museum.example/"
+
+    alone = CliRunner().invoke(main, ["resolve", "--demo", link])
+    listed = CliRunner().invoke(main, ["resolve", "--demo", "--batch", "-"], input=link)
+
+    assert (alone.exit_code, listed.exit_code) == (2, 2)
+    assert "timegate timemap --demo http://museum.example/" in alone.stdout
+    assert "1 refused" in listed.stderr
