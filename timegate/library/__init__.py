@@ -351,6 +351,8 @@ class Gate:
         found, seen = self._resolved(resolution), resolution.quote
         if seen is None:
             words = f"it is not known whether a copy has it ({found.because})"
+            if found.standing == "absent":
+                words = "no archive has a copy of the page"
             return CheckedQuote(
                 found, "not-looked", words, None, None, None, (), (), found.because
             )
