@@ -5,7 +5,7 @@ import json
 import shlex
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -49,7 +49,7 @@ from timegate.cli.output import (
     inputs,
     waiting_words,
 )
-from timegate.cli.plain_result import result_lines
+from timegate.cli.plain_result import result_lines, unmet
 from timegate.cli.titles import Titles, opened_titles
 from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
@@ -143,30 +143,39 @@ async def _resolve(
     resolution = trusted(found, registry)
     judged = verdict(resolution, registry)
     code = code_of(resolution, judged)
-    if given.doubt and code == 0:
-        # Another date may be meant: no copy is certainly as requested.
+    less = dict(unmet(resolution, judged, options.preferences))
+    if (given.doubt or less) and code == 0:
+        # Another date may be meant, or an option is not met: it is less than was requested.
         code = 1
     if options.as_json:
         members = report(resolution, judged, registry, core.base_url)
         members |= _headline(resolution, judged, registry, doubt=given.doubt)
-        echo(json.dumps({"input": text, "code": code, **given.members, **members}))
+        more = {"unmet": [*less]} if less else {}
+        echo(json.dumps({"input": text, "code": code, **given.members, **members, **more}))
     elif options.form is not None:
         title = await _title(resolution, registry, titles)
         described = given.described._replace(title=title or given.described.title)
         _cite(resolution, judged, registry, options, described)
-        _warn(given, judged, code)
+        _warn(given, judged, code, less)
     else:
         _show(given, resolution, judged, registry)
-        echo_lines(f"  {line}" for line in (*given.said, *_longer(resolution)))
+        lines = (*_less_than_requested(less), *given.said, *_longer(resolution))
+        echo_lines(f"  {line}" for line in lines)
     return code
 
 
-def _warn(given: Given, judged: Verdict, code: int) -> None:
+def _less_than_requested(less: Mapping[str, str]) -> Iterator[str]:
+    """Yield which options the copy does not meet, from `unmet`."""
+    if less:
+        yield f"less than requested: {'; '.join(less.values())}"
+
+
+def _warn(given: Given, judged: Verdict, code: int, less: Mapping[str, str]) -> None:
     """Print to standard error why a copy that was cited is less than asked."""
     if code == 1:
         echo(f"{given.title}: {DOUBTED if given.doubt else in_words(judged)}", err=True)
-        for said in given.said:
-            echo(f"  {said}", err=True)
+        for line in (*_less_than_requested(less), *given.said):
+            echo(f"  {line}", err=True)
 
 
 def _headline(
@@ -326,7 +335,7 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
     \b
     Exit codes (the highest of all IDs):
       0  as requested
-      1  found, but less precise than requested
+      1  found, but less than requested
       2  invalid identifier, several references in one ID, or bad usage
       3  nothing found, and every archive answered
       4  nothing found, but an archive did not answer, or the named one was not queried
