@@ -241,3 +241,11 @@ def test_a_column_of_a_list_without_columns_is_refused(tmp_path: Path, option: s
 
     assert result.exit_code == 2
     assert f"{option} is for CSV, but the list was read as json" in result.stderr
+
+
+def test_progress_of_a_queue_that_cannot_be_reached_is_an_error(tmp_path: Path) -> None:
+    result = batch(tmp_path, "--queue", "redis://127.0.0.1:1", "--progress")
+
+    assert result.exit_code == 2
+    assert "--queue: the queue cannot be reached (127.0.0.1:1: " in result.stderr
+    assert "is not used" not in result.stderr
