@@ -33,7 +33,7 @@ from timegate.batch.source import ListSource
 from timegate.cli.batch_options import BatchOptions
 from timegate.cli.lists import ListJob, OpenEngines, local_engines, rates_in, run_list
 from timegate.cli.options import BASE_URL, DEMO_LINKS
-from timegate.cli.output import echo_text, typed_instead, typed_with, ungrouped
+from timegate.cli.output import echo_text, typed_changed, typed_instead, typed_with, ungrouped
 from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
 from timegate.references.formats import REWRITTEN
@@ -215,9 +215,12 @@ class _Batch:
 
     def _as_rows(self) -> str:
         """Return the command line with which the results are written as CSV."""
-        if self._options.to is not None or self._options.output == "-":
-            return typed_instead("--to", "csv")
-        return typed_instead("--output", str(Path(self._options.output).with_suffix(".csv")))
+        changes = {}
+        if self._options.output != "-":
+            changes["--output"] = str(Path(self._options.output).with_suffix(".csv"))
+        if self._options.to is not None or not changes:
+            changes["--to"] = "csv"
+        return typed_changed(changes)
 
     def _as_document(self) -> str:
         """Return the command line with which the document is written again."""

@@ -96,7 +96,8 @@ def test_resuming_without_a_journal_says_that_it_begins_anew(tmp_path: Path) -> 
         ("a.txt", "-", ""),
         ("list.csv", "new.txt", "--batch list.csv --output new.csv"),
         ("a.txt", "new.txt --to wikitext", "--batch a.txt --output new.txt --to text"),
-        ("list.csv", "new.txt --to=document", "--batch list.csv --output new.txt --to=csv"),
+        ("list.csv", "new.txt --to=document", "--batch list.csv --output new.csv --to=csv"),
+        ("list.csv", "new.docx --to text", "--batch list.csv --output new.csv --to csv"),
         ("list.csv", "new.md", "--batch list.csv --output new.csv"),
     ],
 )
