@@ -88,13 +88,24 @@ def resolve_batch(
 
 
 def _check_files(options: BatchOptions) -> None:
-    """Raise UsageError if an output would overwrite the list itself."""
+    """Raise UsageError if an output would overwrite the list, or a file of something else."""
     written = [options.output, *([str(options.report)] if options.report else [])]
+    journal = Path(f"{options.output}.journal")
+    is_former = options.output != "-" and journal.exists()
     for name in written:
-        if options.batch in (None, "-") or name == "-":
+        if name == "-":
             continue
-        if Path(name).resolve() == Path(options.batch or "").resolve():
+        path = Path(name)
+        is_list = options.batch not in (None, "-") and (
+            path.resolve() == Path(options.batch or "").resolve()
+        )
+        if is_list:
             raise click.UsageError(f"{name} is the list itself: choose another name for it")
+        if not path.parent.is_dir():
+            raise click.UsageError(f"{name} cannot be written: there is no {path.parent}")
+        if path.is_file() and path.stat().st_size and not is_former:
+            why = f"{name} exists, and no journal says that it is of an earlier run"
+            raise click.UsageError(f"{why}: remove it, or choose another name")
 
 
 class _Batch:
