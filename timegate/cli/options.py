@@ -30,6 +30,7 @@ from timegate.resolution.model import (
 from timegate.resolution.preferences import BadPreference, preferences_from
 from timegate.text import similar
 from timegate.text.times import read_time
+from timegate.text.written_dates import whole_date
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -208,6 +209,23 @@ def _registry(ctx: click.Context) -> Registry:
         return load_known()
 
 
+def read_typed_time(text: str) -> Moment | None:
+    """Return the time that was typed; None for the newest. Raises ValueError.
+
+    Dates are read as in texts, in their languages, too; an ambiguous one is not guessed.
+    """
+    try:
+        return read_time(text)
+    except ValueError as error:
+        found = whole_date(text)
+        if found is not None and found.moment is not None:
+            return found.moment
+        if found is not None and len(found.readings) > 1:
+            readings = " or ".join(map(str, found.readings))
+            raise ValueError(f"{text!r} is ambiguous: write {readings}") from error
+        raise
+
+
 Command = Callable[..., None]
 Decorator = Callable[[Command], Command]
 
@@ -284,7 +302,7 @@ class SearchOptions:
     def moment(self) -> Moment | None:
         """Return the time for references without one; None means the newest copy."""
         try:
-            return None if self.at is None else read_time(self.at)
+            return None if self.at is None else read_typed_time(self.at)
         except ValueError as error:
             raise click.UsageError(f"--at: {error}") from error
 

@@ -26,6 +26,7 @@ from timegate.cli.options import (
     contact_option,
     demo_option,
     open_core,
+    read_typed_time,
     say_demo,
     with_contact,
 )
@@ -36,7 +37,6 @@ from timegate.library import CheckedQuote, Gate
 from timegate.references.pasted import NoReference
 from timegate.resolution.query import NotNegotiable
 from timegate.text import escaped
-from timegate.text.times import read_time
 
 _UNREADABLE: Final = 2
 _UNKNOWN: Final = 4
@@ -93,7 +93,7 @@ def _code(checked: CheckedQuote) -> int:
 
 def _time(at: str | None) -> Moment | None:
     try:
-        return None if at is None else read_time(at)
+        return None if at is None else read_typed_time(at)
     except ValueError as error:
         raise click.UsageError(f"--at: {error}") from error
 

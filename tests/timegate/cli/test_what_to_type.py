@@ -237,3 +237,24 @@ def test_no_option_is_silently_ignored(words: tuple[str, ...], why: str) -> None
 
     assert result.exit_code == 2
     assert why in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("resolve", "--demo", "--at", "{}", MUSEUM),
+        ("parts", "--demo", "--at", "{}", MUSEUM),
+        ("quote", "--demo", "--at", "{}", "open all year", MUSEUM),
+        ("closest", "--demo", "harbour", MUSEUM, "{}"),
+    ],
+)
+def test_a_time_may_be_typed_in_any_language_but_not_be_ambiguous(
+    words: tuple[str, ...],
+) -> None:
+    read = run(*(word.format("5 novembre 2010") for word in words))
+    unclear = run(*(word.format("03/04/2010") for word in words))
+
+    assert read.exit_code == 0
+    assert "20101105" in read.stdout or "2010-11-05" in read.stdout
+    assert unclear.exit_code == 2
+    assert "'03/04/2010' is ambiguous: write 2010-04-03 or 2010-03-04" in unclear.stderr
