@@ -6,6 +6,7 @@
 import asyncio
 import os
 import shlex
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -31,8 +32,9 @@ from timegate.batch.output import (
 from timegate.batch.run import BadQueue, estimate
 from timegate.batch.source import ListSource
 from timegate.cli.batch_options import BatchOptions
+from timegate.cli.given import piped_instead
 from timegate.cli.lists import ListJob, OpenEngines, local_engines, rates_in, run_list
-from timegate.cli.options import BASE_URL, DEMO_LINKS
+from timegate.cli.options import BASE_URL, DEMO_LINKS, is_file
 from timegate.cli.output import echo_text, typed_changed, typed_instead, typed_with, ungrouped
 from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
@@ -43,7 +45,8 @@ from timegate.responses.referral import is_demo
 from timegate.text import counted
 
 _INTERRUPTED: Final = 130
-"""128 plus the number of SIGINT, as in shells."""
+_TERMINATED: Final = 143
+"""128 plus the numbers of SIGINT and SIGTERM, as in shells."""
 _ONLY_READ: Final = (".docx", ".pdf")
 _SUFFIXES: Final = {
     "": "jsonl",
@@ -78,7 +81,9 @@ def resolve_batch(
             config = queue.sharing(config, options.queue)
         return _Batch(config, options, preferences, at).work()
     except BadInput as error:
-        raise click.UsageError(f"{options.batch}: {error}") from error
+        name = options.batch or "-"
+        hint = "" if name == "-" or is_file(name) else piped_instead(name)
+        raise click.UsageError(f"{name}: {error}{hint}") from error
     except (BadJournal, BadQueue) as error:
         raise click.UsageError(str(error)) from error
     except BrokenPipeError:
@@ -272,14 +277,18 @@ class _Batch:
         try:
             with ungrouped(BadInput, BadJournal, BadQueue, OSError):
                 asyncio.run(self._run(journal, total, out))
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, asyncio.CancelledError) as end:
             if self._options.output == "-":
                 _print("interrupted; with --output FILE, a run can be continued")
             else:
                 _print(f"interrupted; continue with --resume: {typed_with('--resume')}")
-            sys.exit(_INTERRUPTED)
+            sys.exit(_INTERRUPTED if isinstance(end, KeyboardInterrupt) else _TERMINATED)
 
     async def _run(self, journal: Journal, total: int | None, out: BinaryIO) -> None:
+        # As Ctrl-C does: what is under way ends, and the line to continue with is printed.
+        run = asyncio.current_task()
+        if run is not None:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, run.cancel)
         job = ListJob(self._config, self._preferences, self._options.at_once)
         items = self._source.items()
         in_blocks = self._source.repeatable

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+import click
+
 from archives.diagnostics import Malformed
 from archives.moment import Moment
-from archives.registry import Registry
+from archives.registry import Registry, load_known
 from timegate.citations import NO_DESCRIPTION, PageDescription
 from timegate.citations.pasted import described_by
+from timegate.cli.output import TYPED
 from timegate.identifiers import parse
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.references.pasted import read_pasted
@@ -141,6 +144,20 @@ def read_page(text: str, registry: Registry, now: datetime, options: str = "") -
     if found.kind not in ("reference", "captures"):
         raise NotNegotiable("not-negotiable", _what_to_do(found, options))
     return found.identifier
+
+
+def piped_instead(name: str) -> str:
+    """Return, for the name of a list that is an ID, the line that gives the ID as a list.
+
+    It is empty for any other name.
+    """
+    try:
+        parse(name, load_known())
+    except Malformed:
+        return ""
+    words: tuple[str, ...] = click.get_current_context().meta.get(TYPED, ())
+    line = shlex.join(["timegate", *("-" if word == name else word for word in words)])
+    return f"\nFor a list of one ID, type: printf '%s\\n' {shlex.quote(name)} | {line}"
 
 
 def refusal_lines(text: str, error: ValueError) -> Iterator[str]:

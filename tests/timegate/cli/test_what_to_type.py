@@ -258,3 +258,19 @@ def test_a_time_may_be_typed_in_any_language_but_not_be_ambiguous(
     assert "20101105" in read.stdout or "2010-11-05" in read.stdout
     assert unclear.exit_code == 2
     assert "'03/04/2010' is ambiguous: write 2010-04-03 or 2010-03-04" in unclear.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("resolve", "--demo", "--batch", MUSEUM), "timegate resolve --demo --batch -"),
+        (("extract", "--demo", MUSEUM, "-o", "y.warc.gz"), "timegate extract --demo - -o y.w"),
+    ],
+)
+def test_an_id_in_the_place_of_a_list_comes_with_the_line_to_type(
+    words: tuple[str, ...], line: str
+) -> None:
+    result = run(*words)
+
+    assert result.exit_code == 2
+    assert f"printf '%s\\n' {MUSEUM} | {line}" in result.stderr
