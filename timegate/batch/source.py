@@ -41,6 +41,7 @@ _SAMPLE: Final = 20
 """Rows of a table that tell how many columns it has."""
 _LONGEST_LIST: Final = 1024 * 1024
 """Characters of a text in which lines without a reference are counted: it is read again."""
+_NO_MEMBER: Final = "the object has no member url, uri, link, href, id, identifier or pwid"
 _OFFICE: Final = ("docx", "pdf")
 _PLAIN_DOCUMENTS: Final = ("markdown", "rst", "latex", "text", "html")
 """Documents in which the link itself is replaced by one into an archive."""
@@ -242,6 +243,8 @@ class ListSource:
         found = [place_of(each).item for each in read]
         if not is_line and item.dates:
             found = [each._replace(dates=item.dates) for each in found]
+        if not found and self.form in ("json", "jsonl") and reference.startswith("{"):
+            return [item._replace(trouble=_NO_MEMBER)]
         return [each._replace(also=item.also, quote=item.quote) for each in found] or [item]
 
     def _is_readable(self, text: str) -> bool:

@@ -6,17 +6,18 @@ that is not in `timegate.__all__` is private and may change in any release.
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from archives.diagnostics import Malformed
 from archives.errors import ArchiveError
 from archives.model import Memento
 from archives.moment import Moment, whole_second
-from archives.registry import load_known
+from archives.registry import Registry, load_known
 from timegate.app import build_core
 from timegate.batch.model import ItemResult
 from timegate.citations import citation, copy_behind
@@ -34,6 +35,7 @@ from timegate.library.reading import (
     references_in,
 )
 from timegate.parts.composite import PartLimits, PartsSummary
+from timegate.references.pasted import read_pasted
 from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import Query, Resolution
 from timegate.resolution.preferences import check_archives, preferences_from
@@ -436,7 +438,11 @@ class Gate:
 
     def _query(self, reference: str, at: str | datetime | None) -> Query:
         registry = self._core.registry
-        query = query_for(parse_identifier(reference, registry), registry)
+        try:
+            reading = parse_identifier(reference, registry)
+        except Malformed as error:
+            raise ValueError(f"{error}{_audited_instead(reference, registry)}") from error
+        query = query_for(reading, registry)
         moment = _moment(at)
         if moment is None or query.at is not None:
             return query
@@ -550,6 +556,15 @@ def cite(link: str) -> CitedCopy:
         raise ValueError("the archive has no id for PWIDs")
     found = citation(copy.original, copy.captured, copy.archive_id, raw=copy.raw)
     return CitedCopy(str(found.pwid), str(found.duri))
+
+
+def _audited_instead(text: str, registry: Registry) -> str:
+    """Return what to do with a *text* that has references in it; empty if it has none."""
+    with suppress(Malformed):
+        found = read_pasted(text, registry, datetime.now(UTC)).found
+        if names := [each.identifier for each in found if each.kind == "reference"]:
+            return f"; audit reads texts, and the references in it: {', '.join(names[:3])}"
+    return ""
 
 
 def _audited(result: ItemResult, known: Evidence | None) -> AuditedReference:

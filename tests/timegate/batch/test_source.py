@@ -156,3 +156,15 @@ def test_a_column_may_be_named_by_its_number(
     items = [*ListSource(str(path), None, columns, load_known()).items()]
 
     assert [(item.text, item.dates) for item in items] == [(LINK, ("2010-11",))]
+
+
+@pytest.mark.parametrize("name", ["list.jsonl", "list.json"])
+def test_an_object_without_a_reference_is_said_to_have_none(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    values = ['"http://a.example/"', '{"foo": 1}']
+    path.write_text("\n".join(values) if name == "list.jsonl" else f"[{', '.join(values)}]")
+
+    fine, faulty = source(path).items()
+
+    assert fine.trouble == ""
+    assert faulty.trouble.startswith("the object has no member url, uri")

@@ -137,6 +137,12 @@ async def test_a_choice_that_cannot_be_used_is_a_value_error() -> None:
                 await gate.resolve(HOME, **choices)
 
 
+async def test_a_text_is_refused_with_the_references_in_it() -> None:
+    async with timegate.open(demo=True) as gate:
+        with pytest.raises(ValueError, match=r"audit reads texts.*: http://museum.example/$"):
+            await gate.resolve(f"Smith, retrieved 5 November 2010, {HOME}")
+
+
 def test_a_script_has_all_choices_of_a_gate() -> None:
     of_gate = inspect.signature(timegate.Gate.resolve).parameters
     of_open = inspect.signature(timegate.open).parameters
