@@ -96,7 +96,7 @@ async def resolve_all(
     config: Config, identifiers: tuple[str, ...], options: ResolveOptions
 ) -> int:
     """Resolve *identifiers*, print the results, and return the highest exit code."""
-    worst = 0
+    worst, is_empty = 0, True
     base_url = config.base_url or BASE_URL
     registry = with_replay_addresses(config, base_url).registry
     async with (
@@ -104,7 +104,10 @@ async def resolve_all(
         opened_titles(options.titles, config, base_url) as titles,
     ):
         for text in _interruptible(inputs(identifiers)):
+            is_empty = False
             worst = max(worst, await _resolve(core, registry, text, options, titles))
+    if is_empty:
+        echo("no references: standard input is empty", err=True)
     return worst
 
 

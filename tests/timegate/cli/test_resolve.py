@@ -380,3 +380,10 @@ def test_options_that_the_copy_meets_are_not_named() -> None:
 
     assert result.exit_code == 0
     assert "less than requested" not in result.stdout
+
+
+def test_an_empty_standard_input_is_said() -> None:
+    result = CliRunner().invoke(main, ["resolve", "--demo", "-"], input="")
+
+    assert result.exit_code == 0
+    assert result.stderr == "no references: standard input is empty\n"
