@@ -95,7 +95,7 @@ def test_resolve_says_what_it_found_if_asked_for_the_page(config: Path) -> None:
     result = CliRunner().invoke(main, arguments)
 
     assert "1 of 2 parts found, 1 missing" in result.stdout
-    assert result.exit_code == 0
+    assert result.exit_code == 1
 
 
 def test_an_archive_that_did_not_answer_about_the_page_leaves_the_code_open() -> None:
