@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from archives.model import Rate
 from timegate.misbehave import Archive, captures_of, misbehaving_archive
 from timegate.misbehave.archive import RequestSeen
@@ -222,7 +224,10 @@ async def test_items_with_failures_are_asked_again_only_on_request(tmp_path: Pat
     assert "requires --resume" in why
 
 
-async def test_an_interrupted_run_says_how_to_resume(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+async def test_an_interrupted_run_says_how_to_resume(
+    tmp_path: Path, sent: signal.Signals, code: int
+) -> None:
     given = tmp_path / "list.txt"
     given.write_text("".join(f"{page(n)} 2012\n" for n in range(ITEMS)))
     out = tmp_path / "out.csv"
@@ -230,10 +235,10 @@ async def test_an_interrupted_run_says_how_to_resume(tmp_path: Path) -> None:
         config = configured(tmp_path, {"shelf": (shelf, SHELF), "attic": (attic, ATTIC)})
         process = await started(config, "--batch", str(given), "--output", str(out))
         await attic.journal.until_requested(50)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         _, stderr = await process.communicate()
 
-    assert process.returncode == 130
+    assert process.returncode == code
     typed = f"--batch {given} --output {out} --resume\n"
     assert b"continue with --resume: timegate resolve " in stderr
     assert typed in stderr.decode()

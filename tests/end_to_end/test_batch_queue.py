@@ -84,7 +84,9 @@ async def test_processes_share_a_list_though_one_is_killed_and_redis_restarts(
         ended_well = await workers[1].wait()
         asked = asked_pages(attic)
         after = await progress(redis.url)
+        late = await ended(config, *queue, "--work")
 
+    assert late == (0, "the list is complete: 0 references resolved here\n")
     assert first.returncode == 0, stderr.decode()
     assert ended_well == 0
     expected = [(line, "promised") for line in given.read_text().splitlines()]

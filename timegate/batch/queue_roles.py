@@ -177,6 +177,8 @@ class QueueWorker:
         self._limits = limits
         self._pages = _TakenPages()
         self._dispatcher = Dispatcher(self._pages, limits, self._work)
+        self.resolved = 0
+        """References that this worker has resolved."""
 
     async def run(self) -> None:
         """Work until the list is complete, or the queue has another one."""
@@ -229,13 +231,24 @@ class QueueWorker:
             noted = noting(asks, answered, self._limits)
             results.append((await self._resolver.resolve(item, noted, last=entry.last), asks))
         await self._queue.finish(entry, results)
+        self.resolved += len(results)
         del self._pages.entries[items[0].position]
 
 
-async def wait_for_job(queue: StreamQueue) -> Job:
-    """Return the job of the queue, as soon as there is one."""
-    job = await queue.job()
+async def wait_for_job(queue: StreamQueue, waiting: Callable[[], None]) -> Job | None:
+    """Return the job of the queue, as soon as there is one; None if its list is complete.
+
+    *waiting* is called if there is none yet.
+    """
+    job, is_told = await queue.job(), False
     while job is None:
+        status = await queue.status()
+        if status is not None and status.complete:
+            # Another list may have been begun meanwhile.
+            return await queue.job()
+        if not is_told:
+            waiting()
+            is_told = True
         await asyncio.sleep(_LONGEST_POLL)
         job = await queue.job()
     return job

@@ -1,10 +1,12 @@
 """Opens a list, detects its format, and reads its items."""
 
+import csv
 import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -35,8 +37,11 @@ _BUFFER: Final = 1 << 16
 _ZONE: Final = compiled(r"^[0-9]++$|T[0-9]{2}|(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})$")
 """A notation with a time zone, or one that is always in UTC."""
 MOST_OCTETS: Final = 64 * 1024 * 1024
+_SAMPLE: Final = 20
+"""Rows of a table that tell how many columns it has."""
 _LONGEST_LIST: Final = 1024 * 1024
 """Characters of a text in which lines without a reference are counted: it is read again."""
+_NO_MEMBER: Final = "the object has no member url, uri, link, href, id, identifier or pwid"
 _OFFICE: Final = ("docx", "pdf")
 _PLAIN_DOCUMENTS: Final = ("markdown", "rst", "latex", "text", "html")
 """Documents in which the link itself is replaced by one into an archive."""
@@ -187,6 +192,7 @@ class ListSource:
             return
         with self._stream() as stream:
             if self.form == "csv":
+                _check_numbers(self._columns, _beginning(stream))
                 yield from read_table(stream, self._columns, self._is_reference)
             else:
                 yield from (read_jsonl if self.form == "jsonl" else read_plain)(stream)
@@ -244,6 +250,8 @@ class ListSource:
         found = [place_of(each).item for each in read]
         if not is_line and item.dates:
             found = [each._replace(dates=item.dates) for each in found]
+        if not found and self.form in ("json", "jsonl") and reference.startswith("{"):
+            return [item._replace(trouble=_NO_MEMBER)]
         return [each._replace(also=item.also, quote=item.quote) for each in found] or [item]
 
     def _is_readable(self, text: str) -> bool:
@@ -321,6 +329,32 @@ def _beginning(stream: BinaryIO) -> bytes:
     beginning = stream.read(_BUFFER)
     stream.seek(0)
     return beginning
+
+
+def _check_numbers(columns: Columns, beginning: bytes) -> None:
+    """Raise BadInput if *columns* has the number of a column that the table does not have."""
+    names = [name for name in (columns.reference, *columns.dates) if name is not None]
+    lines = [
+        line
+        for line in beginning.decode("utf-8-sig", errors="replace").splitlines()
+        if not line.startswith("#")
+    ]
+    if not names or not lines:
+        return
+    delimiter = max(",;\t", key=lines[0].count)
+    sample: list[list[str]] = []
+    # A table that cannot be read is reported where it is read.
+    with suppress(csv.Error):
+        sample.extend(islice(csv.reader(lines, delimiter=delimiter), _SAMPLE))
+    width = max(map(len, sample), default=0)
+    headings = [cell.strip() for cell in sample[0]] if sample else []
+    for name in names:
+        is_number = name.isascii() and name.isdecimal() and name not in headings
+        if is_number and sample and not 0 < int(name[:6]) <= width:
+            raise BadInput(
+                f"there is no column {name!r}; the columns are {', '.join(headings)}, "
+                f"numbered from 1 to {width}"
+            )
 
 
 def read_octets(stream: BinaryIO, most: int = MOST_OCTETS) -> bytes:

@@ -17,7 +17,7 @@ program may have written it.
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
 from types import TracebackType
@@ -41,6 +41,7 @@ _BOUND: Final = 5.0
 _PAUSE: Final = 0.5
 _OWNED: Final = 15_000
 """Milliseconds for which a process that feeds a queue is its only one."""
+_BETWEEN_NOTES: Final = 60.0
 _MOST_LANES: Final = 1000
 _MOST_RESULTS: Final = 100
 _LONGEST_NAME: Final = 100
@@ -160,13 +161,18 @@ def read_queue_url(url: str) -> tuple[RedisAddress, str]:
 class StreamQueue:
     """A queue in Redis. Use as a context manager."""
 
-    def __init__(self, url: str) -> None:
-        """Use the queue at *url*. Raises BadQueue."""
+    def __init__(self, url: str, note: Callable[[str], None] = lambda _: None) -> None:
+        """Use the queue at *url*; *note* is told if it cannot be reached, once a minute.
+
+        Raises BadQueue.
+        """
         address, name = read_queue_url(url)
         self._client = RedisClient(address, bound=_BOUND)
         self._place = f"timegate:1:{{list:{name}}}"
         self._consumer = token_hex(8)
         self._results = f"{self._place}:results"
+        self._note = note
+        self._quiet_until = 0.0
 
     async def __aenter__(self) -> Self:
         await self._client.__aenter__()
@@ -289,31 +295,31 @@ class StreamQueue:
         return f"{self._place}:items:{lane}"
 
     async def _read(self, *command: Word) -> object:
-        while True:
-            try:
-                return await self._client.read(str(command[1]), *command)
-            except RedisUnavailable:
-                await asyncio.sleep(_PAUSE)
-            except Spoiled as error:
-                raise _foreign() from error
+        return await self._repeated(lambda: self._client.read(str(command[1]), *command))
 
     async def _write(self, *command: Word) -> object:
+        return await self._repeated(lambda: self._client.write(str(command[1]), *command))
+
+    async def _script(self, script: Script, keys: list[str], *words: Word) -> object:
+        return await self._repeated(lambda: self._client.script(script, keys, *words))
+
+    async def _repeated(self, send: Callable[[], Awaitable[object]]) -> object:
+        """Return the reply to the command that *send* sends, however often it takes."""
         while True:
             try:
-                return await self._client.write(str(command[1]), *command)
+                return await send()
             except RedisUnavailable:
+                self._note_outage(asyncio.get_running_loop().time())
                 await asyncio.sleep(_PAUSE)
             except Spoiled as error:
                 raise _foreign() from error
 
-    async def _script(self, script: Script, keys: list[str], *words: Word) -> object:
-        while True:
-            try:
-                return await self._client.script(script, keys, *words)
-            except RedisUnavailable:
-                await asyncio.sleep(_PAUSE)
-            except Spoiled as error:
-                raise _foreign() from error
+    def _note_outage(self, now: float) -> None:
+        if now >= self._quiet_until:
+            self._quiet_until = now + _BETWEEN_NOTES
+            trouble = (self._client.trouble or "").rstrip(".")
+            why = f" ({trouble})" if trouble else ""
+            self._note(f"the queue cannot be reached{why}")
 
 
 def _foreign() -> BadQueue:

@@ -1,6 +1,6 @@
 """The command line, with one module per command.
 
-Exit codes: 0 as requested, 1 found but less precise than requested, 2 bad usage or invalid
+Exit codes: 0 as requested, 1 found but less than requested, 2 bad usage or invalid
 identifier, 3 nothing found and every archive answered, 4 nothing found and some archive did
 not answer.
 """

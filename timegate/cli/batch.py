@@ -6,6 +6,7 @@
 import asyncio
 import os
 import shlex
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -31,9 +32,10 @@ from timegate.batch.run import BadQueue, estimate
 from timegate.batch.source import ListSource
 from timegate.citations.archive_links import edited
 from timegate.cli.batch_options import BatchOptions
+from timegate.cli.given import piped_instead
 from timegate.cli.lists import ListJob, OpenEngines, local_engines, rates_in, run_list
-from timegate.cli.options import BASE_URL, DEMO_LINKS
-from timegate.cli.output import echo_text, typed_instead, typed_with, ungrouped
+from timegate.cli.options import BASE_URL, DEMO_LINKS, is_file
+from timegate.cli.output import echo_text, typed_changed, typed_instead, typed_with, ungrouped
 from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
 from timegate.references.formats import REWRITTEN
@@ -43,7 +45,8 @@ from timegate.responses.referral import is_demo
 from timegate.text import counted
 
 _INTERRUPTED: Final = 130
-"""128 plus the number of SIGINT, as in shells."""
+_TERMINATED: Final = 143
+"""128 plus the numbers of SIGINT and SIGTERM, as in shells."""
 _ONLY_READ: Final = (".docx", ".pdf")
 _SUFFIXES: Final = {
     "": "jsonl",
@@ -78,7 +81,9 @@ def resolve_batch(
             config = queue.sharing(config, options.queue)
         return _Batch(config, options, preferences, at).work()
     except BadInput as error:
-        raise click.UsageError(f"{options.batch}: {error}") from error
+        name = options.batch or "-"
+        hint = "" if name == "-" or is_file(name) else piped_instead(name)
+        raise click.UsageError(f"{name}: {error}{hint}") from error
     except (BadJournal, BadQueue) as error:
         raise click.UsageError(str(error)) from error
     except BrokenPipeError:
@@ -88,13 +93,24 @@ def resolve_batch(
 
 
 def _check_files(options: BatchOptions) -> None:
-    """Raise UsageError if an output would overwrite the list itself."""
+    """Raise UsageError if an output would overwrite the list, or a file of something else."""
     written = [options.output, *([str(options.report)] if options.report else [])]
+    journal = Path(f"{options.output}.journal")
+    is_former = options.output != "-" and journal.exists()
     for name in written:
-        if options.batch in (None, "-") or name == "-":
+        if name == "-":
             continue
-        if Path(name).resolve() == Path(options.batch or "").resolve():
+        path = Path(name)
+        is_list = options.batch not in (None, "-") and (
+            path.resolve() == Path(options.batch or "").resolve()
+        )
+        if is_list:
             raise click.UsageError(f"{name} is the list itself: choose another name for it")
+        if not path.parent.is_dir():
+            raise click.UsageError(f"{name} cannot be written: there is no {path.parent}")
+        if path.is_file() and path.stat().st_size and not is_former:
+            why = f"{name} exists, and no journal says that it is of an earlier run"
+            raise click.UsageError(f"{why}: remove it, or choose another name")
 
 
 class _Batch:
@@ -121,6 +137,10 @@ class _Batch:
             at,
             published=options.published,
         )
+        if self._source.form != "csv" and (options.column or options.date_column):
+            option = "--column" if options.column else "--date-column"
+            why = f"{option} is for CSV, but the list was read as {self._source.form}"
+            raise BadInput(f"{why}; --input-format csv reads it as a table")
         self._form = self._output_format()
 
     def work(self) -> int:
@@ -211,9 +231,12 @@ class _Batch:
 
     def _as_rows(self) -> str:
         """Return the command line with which the results are written as CSV."""
-        if self._options.to is not None or self._options.output == "-":
-            return typed_instead("--to", "csv")
-        return typed_instead("--output", str(Path(self._options.output).with_suffix(".csv")))
+        changes = {}
+        if self._options.output != "-":
+            changes["--output"] = str(Path(self._options.output).with_suffix(".csv"))
+        if self._options.to is not None or not changes:
+            changes["--to"] = "csv"
+        return typed_changed(changes)
 
     def _as_document(self) -> str:
         """Return the command line with which the document is written again."""
@@ -254,14 +277,18 @@ class _Batch:
         try:
             with ungrouped(BadInput, BadJournal, BadQueue, OSError):
                 asyncio.run(self._run(journal, total, out))
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, asyncio.CancelledError) as end:
             if self._options.output == "-":
                 _print("interrupted; with --output FILE, a run can be continued")
             else:
                 _print(f"interrupted; continue with --resume: {typed_with('--resume')}")
-            sys.exit(_INTERRUPTED)
+            sys.exit(_INTERRUPTED if isinstance(end, KeyboardInterrupt) else _TERMINATED)
 
     async def _run(self, journal: Journal, total: int | None, out: BinaryIO) -> None:
+        # As Ctrl-C does: what is under way ends, and the line to continue with is printed.
+        run = asyncio.current_task()
+        if run is not None:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, run.cancel)
         job = ListJob(self._config, self._preferences, self._options.at_once)
         items = self._source.items()
         in_blocks = self._source.repeatable

@@ -1,14 +1,17 @@
 """Options of ``timegate resolve`` for lists, without `cli.batch`, which is slow to import."""
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+import shlex
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Final, get_args
 
 import click
+from click.core import ParameterSource
 
 from timegate.batch.model import Requirement
 from timegate.cli.options import Words, bundling
+from timegate.cli.output import typed_without
 from timegate.references import InputFormat
 from timegate.resolution.model import Preferences
 from timegate.resolution.preferences import preferences_from
@@ -59,6 +62,46 @@ class BatchOptions:
             raise click.UsageError("--work and --progress require --queue")
         if identifiers or self.batch is not None or (self.work and self.progress):
             raise click.UsageError("give only one of IDs, --batch, --work and --progress")
+        role = "--work" if self.work else "--progress"
+        if other := _given(click.get_current_context().params.keys() - _OF_WORKERS):
+            why = f"{other[0]} does not apply to {role}"
+            raise click.UsageError(f"{why}: it is stated where the list is read, with --batch")
+
+    @staticmethod
+    def check_without_list(identifiers: Sequence[str]) -> None:
+        """Raise UsageError, with the line to type, for options that need a list."""
+        names = [field.name for field in fields(BatchOptions)]
+        if not (given := _given(names)):
+            return
+        line = f"{typed_without(identifiers)} --batch -"
+        if "-" not in identifiers:
+            line = f"printf '%s\\n' {shlex.join(identifiers)} | {line}"
+        raise click.UsageError(f"{given[0]} needs a list, with --batch\nTry: {line}")
+
+
+_OF_WORKERS: Final = frozenset(
+    {
+        "queue",
+        "work",
+        "progress",
+        "at_once",
+        "exit_zero",
+        *("config", "archives", "contact", "demo"),
+    }
+)
+"""What a process that works on a queue is told; the rest is in the queue."""
+
+
+def _given(names: Collection[str]) -> list[str]:
+    """Return those of the options *names* that were typed."""
+    context = click.get_current_context()
+    return [
+        max(parameter.opts, key=len)
+        for parameter in context.command.params
+        if parameter.name in names
+        and isinstance(parameter, click.Option)
+        and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
+    ]
 
 
 _OPTIONS: Final = (

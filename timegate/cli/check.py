@@ -210,6 +210,9 @@ def _print(reports: Sequence[Report], *, verbose: bool) -> None:
 def show(report: Report, console: Terminal, *, verbose: bool) -> None:
     """Print *report* as a table per page, followed by the exchanges of what is wrong."""
     subject = report.subject
+    if report.silence and not verbose:
+        console.print(Text("\n".join(lines(report, verbose=False))), soft_wrap=True)
+        return
     for sample in subject.samples:
         results = [r for r in report.results if r.sample == sample]
         results = [r for r in results if verbose or r.finding.verdict != "skip"]

@@ -5,7 +5,7 @@ import json
 import shlex
 import sys
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from archives.diagnostics import Malformed
 from archives.registry import Registry, load_known
 from timegate.citations import Citation, Copy, UrlStatus, citation, copy_behind
 from timegate.citations.forms import FORMS_OF_COPIES, Form, reference
+from timegate.cli.given import NoCopyNamed, read_given
 from timegate.cli.options import (
     TitleOptions,
     Words,
@@ -27,6 +28,7 @@ from timegate.cli.options import (
     with_contact,
 )
 from timegate.cli.output import echo, echo_text, inputs
+from timegate.resolution.query import NotNegotiable
 
 
 @click.command("cite")
@@ -105,7 +107,7 @@ def cite_link(link: str, registry: Registry, writing: Writing, title: str | None
         )
         text = _written(link, copy, writing)
     except Malformed as complaint:
-        _print_error(link, complaint, writing)
+        _print_error(link, complaint, registry, writing)
         return False
     echo_text(text)
     return True
@@ -125,16 +127,28 @@ def _written(link: str, copy: Copy, writing: Writing) -> str:
     return json.dumps(report if form is None else {**report, "reference": text})
 
 
-def _print_error(link: str, complaint: Malformed, writing: Writing) -> None:
+def _print_error(link: str, complaint: Malformed, registry: Registry, writing: Writing) -> None:
+    """Print why *link* cannot be cited, and a command that finds a copy, if one can."""
     if writing.as_json:
         report = {"input": link, "pwid": None, "duri": None, "error": complaint.why}
         echo(json.dumps(report))
         return
-    echo(f"{link}: {complaint.why}", err=True)
+    demo = " --demo" if writing.demo else ""
+    advice = ""
     if complaint.code != "not-citable":
-        demo = " --demo" if writing.demo else ""
         command = f"timegate resolve{demo} --format {writing.form or 'pwid'}"
-        echo(f"  To find a copy and cite it: {command} {shlex.quote(link)}", err=True)
+        try:
+            read_given(link, registry, None, datetime.now(UTC), demo)
+        except (NoCopyNamed, NotNegotiable) as error:
+            advice = f"  {error}"
+        except ValueError:
+            # Nor can any other command read it.
+            pass
+        else:
+            advice = f"  To find a copy and cite it: {command} {shlex.quote(link)}"
+    echo(f"{link}: {complaint.why}", err=True)
+    if advice:
+        echo(advice, err=True)
 
 
 def _names(copy: Copy) -> Citation:

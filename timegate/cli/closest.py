@@ -26,6 +26,7 @@ from timegate.cli.options import (
     config_option,
     configured,
     demo_option,
+    read_typed_time,
 )
 from timegate.cli.output import Line, Styled, echo_lines
 from timegate.collections.opening import open_collections, with_replay_addresses
@@ -35,7 +36,6 @@ from timegate.observability.logs import Unforeseen
 from timegate.resolution.coalescing import Contained, Containment
 from timegate.resolution.ranking import nearest_named
 from timegate.text import counted, similar
-from timegate.text.times import read_time
 
 if TYPE_CHECKING:
     from timegate.upstream.exchange_log import UpstreamExchange
@@ -286,7 +286,7 @@ def _url(text: str) -> str:
 
 def _time(text: str) -> Moment | None:
     try:
-        return read_time(text)
+        return read_typed_time(text)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
 

@@ -16,6 +16,7 @@ from timegate.batch.journal import BadJournal, Journal
 from timegate.batch.model import BadInput, Item, preferences_digest
 from timegate.batch.output import show_progress
 from timegate.batch.source import ListSource
+from timegate.cli.given import piped_instead
 from timegate.cli.lists import ListJob, opened_core, run_list
 from timegate.cli.options import (
     SearchOptions,
@@ -25,6 +26,7 @@ from timegate.cli.options import (
     configured,
     contact_option,
     demo_option,
+    is_file,
     with_contact,
 )
 from timegate.cli.output import echo, typed_with, ungrouped
@@ -73,7 +75,8 @@ def extract_list(config: Config, preferences: Preferences, options: ExtractOptio
     except BadJournal as error:
         raise click.UsageError(str(error)) from error
     except BadInput as error:
-        raise click.UsageError(f"{options.name}: {error}") from error
+        hint = "" if is_file(options.name) else piped_instead(options.name)
+        raise click.UsageError(f"{options.name}: {error}{hint}") from error
     except FileExistsError as error:
         raise click.UsageError(
             f"{error.filename} already exists: choose another name"

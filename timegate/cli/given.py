@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+import click
+
+from archives.diagnostics import Malformed
 from archives.moment import Moment
-from archives.registry import Registry
+from archives.registry import Registry, load_known
 from timegate.citations import NO_DESCRIPTION, PageDescription
 from timegate.citations.pasted import described_by
+from timegate.cli.output import TYPED
 from timegate.identifiers import parse
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.references.pasted import read_pasted
@@ -47,6 +51,13 @@ class Given:
         if not self.said:
             return {}
         return {"read": {"reference": self.title, "said": self.said, "doubt": self.doubt}}
+
+
+class NoCopyNamed(Malformed):
+    """A link to a list of captures, which names none of them."""
+
+    def __str__(self) -> str:
+        return self.why
 
 
 class SeveralFound(ValueError):
@@ -104,10 +115,10 @@ def read_given(
     pasted = read_pasted(text, registry, now)
     if pasted.reading is not None:
         return Given(text, pasted.reading, at)
-    usable = [each for each in pasted.found if each.kind != "faulty"]
-    if len(usable) > 1:
-        raise SeveralFound(usable, options)
-    found = usable[0]
+    found = _only(pasted.found, options)
+    if found.kind == "captures":
+        why = f"{found.trouble.partition(':')[0]}: {line_to_type(found, options=options)}"
+        raise NoCopyNamed("not-negotiable", why, 0)
     if found.kind != "reference":
         raise NotNegotiable("not-negotiable", _what_to_do(found, options))
     reading = parse(found.identifier, registry)
@@ -123,9 +134,50 @@ def read_given(
     return Given(found.identifier, reading, found.at, said, doubt, described, others)
 
 
+def read_page(text: str, registry: Registry, now: datetime, options: str = "") -> str:
+    """Return the identifier of the page in *text*, of which all copies are meant.
+
+    Raises Malformed, SeveralFound, and NotNegotiable if the URL of the page is missing.
+    """
+    pasted = read_pasted(text, registry, now)
+    if pasted.reading is not None:
+        return text
+    found = _only(pasted.found, options)
+    if found.kind not in ("reference", "captures"):
+        raise NotNegotiable("not-negotiable", _what_to_do(found, options))
+    return found.identifier
+
+
+def piped_instead(name: str) -> str:
+    """Return, for the name of a list that is an ID, the line that gives the ID as a list.
+
+    It is empty for any other name.
+    """
+    try:
+        parse(name, load_known())
+    except Malformed:
+        return ""
+    words: tuple[str, ...] = click.get_current_context().meta.get(TYPED, ())
+    line = shlex.join(["timegate", *("-" if word == name else word for word in words)])
+    return f"\nFor a list of one ID, type: printf '%s\\n' {shlex.quote(name)} | {line}"
+
+
+def refusal_lines(text: str, error: ValueError) -> Iterator[str]:
+    """Yield why a command cannot use *text*, and the references in it if there are several."""
+    yield f"{text}: {error}"
+    if isinstance(error, SeveralFound):
+        yield from (f"  {reference}" for reference in error.references)
+
+
+def _only(found: "Sequence[FoundReference]", options: str) -> "FoundReference":
+    """Return the one reference that was found. Raises SeveralFound."""
+    usable = [each for each in found if each.kind != "faulty"]
+    if len(usable) > 1:
+        raise SeveralFound(usable, options)
+    return usable[0]
+
+
 def _what_to_do(found: "FoundReference", options: str) -> str:
-    if found.kind == "captures":
-        return f"{found.trouble.partition(':')[0]}: {line_to_type(found, options=options)}"
     at = "DATE" if found.dates.at is None else str(found.dates.at)
     command = f"timegate resolve{options} --at {at} URL"
     return f"{found.trouble}: open it to see that URL, then {command}"

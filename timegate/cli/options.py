@@ -31,6 +31,7 @@ from timegate.resolution.model import (
 from timegate.resolution.preferences import BadPreference, preferences_from
 from timegate.text import similar
 from timegate.text.times import read_time
+from timegate.text.written_dates import whole_date
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -209,6 +210,23 @@ def _registry(ctx: click.Context) -> Registry:
         return load_known()
 
 
+def read_typed_time(text: str) -> Moment | None:
+    """Return the time that was typed; None for the newest. Raises ValueError.
+
+    Dates are read as in texts, in their languages, too; an ambiguous one is not guessed.
+    """
+    try:
+        return read_time(text)
+    except ValueError as error:
+        found = whole_date(text)
+        if found is not None and found.moment is not None:
+            return found.moment
+        if found is not None and len(found.readings) > 1:
+            readings = " or ".join(map(str, found.readings))
+            raise ValueError(f"{text!r} is ambiguous: write {readings}") from error
+        raise
+
+
 Command = Callable[..., None]
 Decorator = Callable[[Command], Command]
 
@@ -285,7 +303,7 @@ class SearchOptions:
     def moment(self) -> Moment | None:
         """Return the time for references without one; None means the newest copy."""
         try:
-            return None if self.at is None else read_time(self.at)
+            return None if self.at is None else read_typed_time(self.at)
         except ValueError as error:
             raise click.UsageError(f"--at: {error}") from error
 
@@ -370,6 +388,8 @@ class TitleOptions:
         """Raise UsageError for options that contradict each other."""
         if self.accessed is not None and form is None:
             raise click.UsageError("--access-date requires --format")
+        if form is None and self.url_status != _UNTRIED:
+            raise click.UsageError("--url-status requires --format cs1")
         if self.title is None and not self.fetch_title:
             return
         if form is None:
@@ -382,6 +402,7 @@ class TitleOptions:
             )
 
 
+_UNTRIED: Final = "bot: unknown"
 _TITLE_OPTIONS: Final = (
     click.option("--title", metavar="TEXT", help="Title of the page, for --format."),
     click.option(
@@ -392,7 +413,7 @@ _TITLE_OPTIONS: Final = (
     click.option(
         "--url-status",
         type=Words(get_args(UrlStatus)),
-        default="bot: unknown",
+        default=_UNTRIED,
         help="Whether the original still works, for --format cs1.",
     ),
     click.option(

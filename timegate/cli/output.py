@@ -10,7 +10,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO, Final, NamedTuple, TextIO
 
@@ -35,14 +35,34 @@ def typed_with(*more: str) -> str:
 
 def typed_instead(option: str, value: str) -> str:
     """Return the command line of this command, with *value* for *option*."""
-    words: tuple[str, ...] = click.get_current_context().meta.get(TYPED, ())
-    for at, word in enumerate(words):
-        if word == option:
-            changed = (*words[: at + 1], value, *words[at + 2 :])
-            return shlex.join(["timegate", *changed])
-        if word.startswith(f"{option}="):
-            return shlex.join(["timegate", *words[:at], f"{option}={value}", *words[at + 1 :]])
-    return typed_with(option, value)
+    return typed_changed({option: value})
+
+
+def typed_changed(values: Mapping[str, str]) -> str:
+    """Return the command line of this command, with other *values* for options."""
+    words = list(click.get_current_context().meta.get(TYPED, ()))
+    for option, value in values.items():
+        named = [word.partition("=")[0] for word in words]
+        if option not in named:
+            end = words.index("--") if "--" in words else len(words)
+            words[end:end] = [option, value]
+            continue
+        at = named.index(option)
+        if words[at] == option:
+            words[at + 1 : at + 2] = [value]
+        else:
+            words[at] = f"{option}={value}"
+    return shlex.join(["timegate", *words])
+
+
+def typed_without(arguments: Sequence[str]) -> str:
+    """Return the command line of this command, without its *arguments*: with its options."""
+    words = [*click.get_current_context().meta.get(TYPED, ())]
+    for argument in arguments:
+        # Arguments stand behind options, whose values may be the same word.
+        last = len(words) - 1 - words[::-1].index(argument)
+        del words[last]
+    return shlex.join(["timegate", *(word for word in words if word != "--")])
 
 
 class Styled(NamedTuple):

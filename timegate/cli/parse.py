@@ -3,6 +3,9 @@
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Final
 
 import click
 
@@ -14,6 +17,8 @@ from timegate.identifiers import parse, parse_wrapped
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.identifiers.pdi import Pdi
 from timegate.text import escaped
+
+_MOST_READINGS: Final = 10
 
 
 @click.command("parse")
@@ -33,7 +38,7 @@ def parse_command(
     \b
     Exit codes:
       0  all IDs could be read, possibly after repairs
-      2  some ID could not be read
+      2  some ID could not be read; references in a text are listed with the line to type
 
     \b
     Examples:
@@ -53,6 +58,7 @@ def parse_command(
                 echo(_json_rejection(text, error))
             else:
                 echo_lines(_rejection(text, error))
+                echo_lines(_other_readings(text, registry))
         else:
             if as_json:
                 echo(_json(text, reading))
@@ -140,6 +146,27 @@ def _facts(reading: ParsedIdentifier, registry: Registry) -> Iterator[Line]:
         yield f"archive    {identifier.archive or entry.id} ({entry.name})"
     elif identifier.archive is not None:
         yield f"archive    {identifier.archive}"
+    if reading.kind.is_archive_link and identifier.item is None:
+        yield from _OPAQUE
+    else:
+        yield from _page_facts(reading)
+    for diagnostic in reading.diagnostics:
+        effect = Styled("repaired", "yellow") if diagnostic.repair else "note    "
+        if diagnostic.token.startswith("ext-"):
+            effect = "extended"
+        where = f"at character {diagnostic.position + 1}"
+        yield effect, f"   {diagnostic.token}: {diagnostic.why} ({where})"
+
+
+_OPAQUE: Final = (
+    "time       unknown: the link has the archive's own id for one copy",
+    "item       unknown: open the link to see the URL of the page",
+    "canonical  none: the page is not known",
+)
+
+
+def _page_facts(reading: ParsedIdentifier) -> Iterator[Line]:
+    identifier = reading.identifier
     yield f"time       {_time_in_words(identifier.time, identifier.granularity)}"
     if identifier.precision is not None:
         yield f"precision  {identifier.precision}"
@@ -148,12 +175,6 @@ def _facts(reading: ParsedIdentifier, registry: Registry) -> Iterator[Line]:
     if reading.fragment is not None:
         yield f"fragment   #{reading.fragment} (not sent to archives)"
     yield f"canonical  {identifier.canonical or 'none: this time has no notation'}"
-    for diagnostic in reading.diagnostics:
-        effect = Styled("repaired", "yellow") if diagnostic.repair else "note    "
-        if diagnostic.token.startswith("ext-"):
-            effect = "extended"
-        where = f"at character {diagnostic.position + 1}"
-        yield effect, f"   {diagnostic.token}: {diagnostic.why} ({where})"
 
 
 def _time_in_words(time: Moment | None, granularity: str) -> str:
@@ -172,3 +193,14 @@ def _rejection(text: str, error: Malformed) -> Iterator[Line]:
         yield f"{line[:500]} ..."
     where = f"{error.code}, at character {error.position + 1}"
     yield "  ", Styled("invalid", "red", bold=True), f": {error.why} ({where})"
+
+
+def _other_readings(text: str, registry: Registry) -> Iterator[str]:
+    """Yield the commands for the references in *text*, if it is no identifier by itself."""
+    from timegate.cli.given import line_to_type  # noqa: PLC0415 -- refusals alone need it
+    from timegate.references.pasted import read_pasted  # noqa: PLC0415
+
+    with suppress(Malformed):
+        for found in read_pasted(text, registry, datetime.now(UTC)).found[:_MOST_READINGS]:
+            if found.kind in ("reference", "captures"):
+                yield f"  other commands read {found.identifier} in it: {line_to_type(found)}"

@@ -12,7 +12,7 @@ import click
 from archives.diagnostics import Malformed
 from archives.errors import ArchiveError
 from timegate.batch.model import Code, code_of, trusted
-from timegate.cli.given import SeveralFound, read_given
+from timegate.cli.given import SeveralFound, read_given, refusal_lines
 from timegate.cli.network import failure_lines
 from timegate.cli.options import (
     BASE_URL,
@@ -31,6 +31,7 @@ from timegate.cli.output import ProgressLine, echo, echo_lines, write_document
 from timegate.config import Config
 from timegate.parts.composite import PartLimits, PartsSummary
 from timegate.resolution.context import UNLIMITED
+from timegate.resolution.exhaustive import PATIENCE
 from timegate.resolution.query import NotNegotiable, query_for
 from timegate.responses.answer_view import name_of
 from timegate.responses.parts import PARTS_FORMATS
@@ -56,7 +57,7 @@ async def print_parts(
             given = read_given(text, registry, choices.moment(), datetime.now(UTC))
             query = query_for(given.reading, registry)
         except (Malformed, SeveralFound) as error:
-            echo(f"{text}: {error}", err=True)
+            echo_lines(refusal_lines(text, error), err=True)
             return _UNREADABLE
         except NotNegotiable as error:
             echo(f"{text}: {error}", err=True)
@@ -64,6 +65,8 @@ async def print_parts(
         if given.at is not None and query.at is None:
             query = query.dated(given.at)
         preferences = choices.preferences(registry)
+        # As long as for `timegate resolve`, so that both choose the same copy.
+        preferences = replace(preferences, wait=preferences.wait or PATIENCE)
         line = ProgressLine()
         line.show("looking for the page and its parts")
         try:
@@ -71,7 +74,8 @@ async def print_parts(
                 query, replace(preferences, verify="head"), UNLIMITED
             )
             resolution = trusted(found, registry)
-            code = code_of(resolution, verdict(resolution, registry))
+            judged = verdict(resolution, registry)
+            code = code_of(resolution, judged)
             if resolution.memento is None:
                 lacking = failure(resolution, registry)
                 echo_lines(failure_lines(lacking), err=True)
@@ -83,13 +87,15 @@ async def print_parts(
             return _UNKNOWN
         finally:
             line.clear()
-        write_document(PARTS_FORMATS[form].write(composite, registry))
-        if form == "json":
-            write_document(b"\n")
+        written = PARTS_FORMATS[form].write(composite, registry)
+        write_document(written if written.endswith(b"\n") else written + b"\n")
         resolution = replace(resolution, parts=composite.summary)
         echo(in_words(verdict(resolution, registry)), err=True)
         for why in composite.unread:
             echo(f"there may be more parts: {why}", err=True)
+        if resolution.failed and judged.match.value != "exact":
+            # An archive that did not answer may hold a better copy of the page.
+            return _UNKNOWN
         return max(code, _code(composite.summary))
 
 
@@ -150,7 +156,8 @@ def parts_command(  # noqa: PLR0913 -- one parameter for each option
       1  the page is less precise than requested, or a part is missing
       2  invalid identifier, or bad usage
       3  no archive has the page
-      4  an archive did not answer, or not all parts could be looked for
+      4  an archive did not answer, unless the copy of the page is exact, or not all parts
+         could be looked for
 
     \b
     Examples:

@@ -1,18 +1,21 @@
 """Results as plain lines with a stable format, for pipes; importing rich takes longer."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 from archives.model import Closest
 from archives.registry import Registry
 from timegate.cli.network import failure_lines
 from timegate.content.findings import QuoteFinding
-from timegate.resolution.model import LiveOriginal, Resolution
+from timegate.resolution.model import LiveOriginal, Preferences, Resolution
+from timegate.resolution.preferences import NO_PREFERENCES
 from timegate.responses.problems import failure
 from timegate.responses.quotes import quote_words
 from timegate.responses.referral import missing_named_archive
 from timegate.responses.report import referred
-from timegate.text import escaped
-from timegate.verdict import Verdict, header_safe, in_words, quoted_location
+from timegate.text import duration, escaped
+from timegate.verdict import Verdict, header_safe, in_words, quoted_location, satisfies
 
 
 def result_lines(resolution: Resolution, judged: Verdict, registry: Registry) -> Iterator[str]:
@@ -55,6 +58,31 @@ def _live_lines(live: LiveOriginal, judged: Verdict) -> Iterator[str]:
     yield header_safe(live.url)
     yield f"the original, requested {live.requested}; it is no memento"
     yield in_words(judged)
+
+
+def unmet(
+    resolution: Resolution, judged: Verdict, wanted: Preferences
+) -> Iterator[tuple[str, str]]:
+    """Yield the options of *wanted* that the copy does not meet, and why not."""
+    if resolution.memento is None:
+        return
+
+    def fails(**choice: Any) -> bool:
+        # With this choice alone, so that each one is named that is not met.
+        alone = replace(NO_PREFERENCES, **choice)
+        return not satisfies(replace(resolution, preferences=alone), judged)
+
+    if wanted.precision != "any" and fails(precision=wanted.precision):
+        yield "--precision", f"not as precise as --precision {wanted.precision}"
+    if wanted.tolerance is not None and fails(tolerance=wanted.tolerance):
+        most = duration(int(wanted.tolerance.total_seconds()))
+        yield "--tolerance", f"farther from the requested time than --tolerance ({most})"
+    quote, parts = resolution.quote, resolution.parts
+    if wanted.quote is not None and (quote is None or quote.status != "found"):
+        yield "--quote", "not known to have the text of --quote"
+    is_lacking = parts is not None and (parts.missing > 0 or not parts.is_settled)
+    if wanted.verify == "page" and is_lacking:
+        yield "--verify", "not known to have all its parts, for which --verify page looked"
 
 
 def quote_lines(found: QuoteFinding, registry: Registry) -> Iterator[str]:

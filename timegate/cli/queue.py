@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from hashlib import blake2b
 from secrets import token_hex
@@ -24,7 +24,9 @@ from timegate.batch.stream_queue import Job, StreamQueue, read_queue_url
 from timegate.cli.lists import WAITS, ListJob, OpenEngines, Status, opened_environment
 from timegate.cli.output import echo_text, ungrouped
 from timegate.config import Config
+from timegate.observability.logs import errors_only
 from timegate.redis import is_shared
+from timegate.text import counted
 
 
 def sharing(config: Config, url: str) -> Config:
@@ -46,7 +48,7 @@ def queue_engines(url: str) -> OpenEngines:
         resolver = ItemResolver(environment, job.preferences, WAITS, job.without)
         limits = LaneLimits(environment.entries, job.at_once)
         entry = Job(token_hex(8), job.preferences, _digest(environment.entries), limits.lanes)
-        async with StreamQueue(url) as queue:
+        async with StreamQueue(url, _say_outage) as queue:
             await begin_job(queue, entry)
             async with asyncio.TaskGroup() as tasks:
                 working = tasks.create_task(QueueWorker(queue, entry, resolver, limits).run())
@@ -71,17 +73,38 @@ def work_on_queue(config: Config, url: str, at_once: int) -> int:
 
 
 async def _work(config: Config, url: str, at_once: int) -> None:
-    async with StreamQueue(url) as queue:
-        entry: Job | None = await wait_for_job(queue)
+    resolved = 0
+    async with AsyncExitStack() as stack:
+        # Outages are said in words about the queue.
+        with errors_only():
+            queue = await stack.enter_async_context(StreamQueue(url, _say_outage))
+            entry = await wait_for_job(queue, _say_waiting)
         while entry is not None:
+            echo_text("working on the list in the queue", err=True)
             job = ListJob(config, entry.preferences, at_once)
             async with opened_environment(job) as environment:
                 check_archives(entry, _digest(environment.entries))
                 resolver = ItemResolver(environment, entry.preferences, WAITS)
                 limits = LaneLimits(environment.entries, at_once)
-                await QueueWorker(queue, entry, resolver, limits).run()
+                worker = QueueWorker(queue, entry, resolver, limits)
+                await worker.run()
+            resolved += worker.resolved
             # It may have been begun again, with --resume.
-            entry = await queue.job()
+            with errors_only():
+                entry = await queue.job()
+    echo_text(f"the list is complete: {counted(resolved, 'reference')} resolved here", err=True)
+
+
+def _say_outage(why: str) -> None:
+    echo_text(f"{why}: trying again, until Ctrl-C", err=True)
+
+
+def _say_waiting() -> None:
+    echo_text("there is no list in the queue: waiting for one, until Ctrl-C", err=True)
+
+
+def _refuse(why: str) -> None:
+    raise BadQueue(f"--queue: {why}")
 
 
 def print_queue_progress(url: str) -> int:
@@ -94,15 +117,16 @@ def print_queue_progress(url: str) -> int:
         echo_text("no list was put into this queue")
         return 1
     if status.complete:
-        echo_text(f"{status.done} references, complete")
+        echo_text(f"{counted(status.done, 'reference')}, complete")
     else:
         echo_text(progress_text(status.done, status.total, status.rate, status.seconds_left))
     return 0
 
 
 async def _status(url: str) -> QueueStatus | None:
-    async with StreamQueue(url) as queue:
-        return await queue.status()
+    with errors_only():
+        async with StreamQueue(url, _refuse) as queue:
+            return await queue.status()
 
 
 def _digest(entries: Collection[ArchiveEntry]) -> str:

@@ -2,13 +2,21 @@
 
 import asyncio
 import json
+import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 import click
 
+from archives.diagnostics import Malformed
+from archives.moment import Moment
+from archives.registry import Registry
+from timegate.cli.given import SeveralFound, read_given, refusal_lines
 from timegate.cli.network import watched_network
 from timegate.cli.options import (
     BASE_URL,
@@ -18,14 +26,20 @@ from timegate.cli.options import (
     contact_option,
     demo_option,
     open_core,
+    read_typed_time,
     say_demo,
     with_contact,
 )
-from timegate.cli.output import ProgressLine, echo, echo_lines
+from timegate.cli.output import ProgressLine, echo, echo_lines, typed_without
 from timegate.config import Config
+from timegate.identifiers import parse
 from timegate.library import CheckedQuote, Gate
+from timegate.references.pasted import NoReference
+from timegate.resolution.query import NotNegotiable
 from timegate.text import escaped
 
+_UNREADABLE: Final = 2
+_UNKNOWN: Final = 4
 _CODES: Final = {"found": 0, "near": 1, "elsewhere": 1, "absent": 3, "not-looked": 4}
 
 
@@ -35,23 +49,61 @@ async def check_quote(  # noqa: PLR0913 -- the options
     """Print whether the copy of *text* has *quote*; return the exit code."""
     line = ProgressLine()
     async with open_core(config, config.base_url or BASE_URL) as core:
+        try:
+            given = read_given(text, core.registry, _time(at), datetime.now(UTC))
+        except NotNegotiable as error:
+            echo_lines(refusal_lines(text, error), err=True)
+            return _UNKNOWN
+        except (Malformed, SeveralFound) as error:
+            echo_lines(refusal_lines(text, error), err=True)
+            if isinstance(error, NoReference):
+                echo_lines(_exchanged(quote, text, core.registry), err=True)
+            return _UNREADABLE
         line.show("reading copies" if bisect else "reading the copy")
         try:
             with watched_network(core) as network:
-                checked = await Gate(core).check_quote(text, quote, at=at, bisect=bisect)
+                when = None if given.at is None else str(given.at)
+                checked = await Gate(core).check_quote(
+                    given.title, quote, at=when, bisect=bisect
+                )
+        except NotNegotiable as error:
+            echo_lines(refusal_lines(text, error), err=True)
+            return _UNKNOWN
         except ValueError as error:
+            echo_lines(refusal_lines(text, error), err=True)
+            return _UNREADABLE
+        finally:
             line.clear()
-            echo(f"{text}: {error}", err=True)
-            return 2
-    line.clear()
+    code = _code(checked)
     if as_json:
         members = asdict(checked)
         members["found"] = checked.found.report
         members["standing"] = checked.found.standing
-        echo(json.dumps({"code": _CODES[checked.status], **members}))
+        echo(json.dumps({"code": code, **given.members, **members}))
     else:
         echo_lines(_lines(checked, network.lines, bisect=bisect))
-    return _CODES[checked.status]
+        echo_lines(f"  {said}" for said in given.said)
+    return code
+
+
+def _code(checked: CheckedQuote) -> int:
+    """Return the exit code: 3 also if every archive answered, and none has a copy."""
+    return 3 if checked.found.standing == "absent" else _CODES[checked.status]
+
+
+def _time(at: str | None) -> Moment | None:
+    try:
+        return None if at is None else read_typed_time(at)
+    except ValueError as error:
+        raise click.UsageError(f"--at: {error}") from error
+
+
+def _exchanged(quote: str, text: str, registry: Registry) -> Iterator[str]:
+    """Yield the line to type if *quote* is an identifier, and so may be meant as the ID."""
+    with suppress(Malformed):
+        parse(quote, registry)
+        line = f"{typed_without([quote, text])} {shlex.join([text, quote])}"
+        yield f"  The quotation comes before the ID: {line}"
 
 
 def _lines(checked: CheckedQuote, offline: list[str], *, bisect: bool) -> list[str]:
@@ -113,8 +165,8 @@ def quote_command(  # noqa: PLR0913 -- one parameter for each option
     Exit codes:
       0  the copy has it
       1  the copy has it nearly, or another copy has it
-      2  invalid identifier, or bad usage
-      3  the text of the copy was read whole, and does not have it
+      2  invalid identifier, several references in ID, or bad usage
+      3  the text of the copy was read whole, and does not have it; or no archive has a copy
       4  it is not known
 
     \b

@@ -5,7 +5,7 @@ import json
 import shlex
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -49,7 +49,7 @@ from timegate.cli.output import (
     inputs,
     waiting_words,
 )
-from timegate.cli.plain_result import result_lines
+from timegate.cli.plain_result import result_lines, unmet
 from timegate.cli.titles import Titles, opened_titles
 from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
@@ -96,7 +96,7 @@ async def resolve_all(
     config: Config, identifiers: tuple[str, ...], options: ResolveOptions
 ) -> int:
     """Resolve *identifiers*, print the results, and return the highest exit code."""
-    worst = 0
+    worst, is_empty = 0, True
     base_url = config.base_url or BASE_URL
     registry = with_replay_addresses(config, base_url).registry
     async with (
@@ -104,7 +104,10 @@ async def resolve_all(
         opened_titles(options.titles, config, base_url) as titles,
     ):
         for text in _interruptible(inputs(identifiers)):
+            is_empty = False
             worst = max(worst, await _resolve(core, registry, text, options, titles))
+    if is_empty:
+        echo("no references: standard input is empty", err=True)
     return worst
 
 
@@ -144,30 +147,39 @@ async def _resolve(
     resolution = trusted(found, registry)
     judged = verdict(resolution, registry)
     code = code_of(resolution, judged)
-    if given.doubt and code == 0:
-        # Another date may be meant: no copy is certainly as requested.
+    less = dict(unmet(resolution, judged, options.preferences))
+    if (given.doubt or less) and code == 0:
+        # Another date may be meant, or an option is not met: it is less than was requested.
         code = 1
     if options.as_json:
         members = report(resolution, judged, registry, core.base_url)
         members |= _headline(resolution, judged, registry, doubt=given.doubt)
-        echo(json.dumps({"input": text, "code": code, **given.members, **members}))
+        more = {"unmet": [*less]} if less else {}
+        echo(json.dumps({"input": text, "code": code, **given.members, **members, **more}))
     elif options.form is not None:
         title = await _title(resolution, registry, titles)
         described = given.described._replace(title=title or given.described.title)
         _cite(resolution, judged, registry, options, described)
-        _warn(given, judged, code)
+        _warn(given, judged, code, less)
     else:
         _show(given, resolution, judged, registry)
-        echo_lines(f"  {line}" for line in (*given.said, *_longer(resolution)))
+        lines = (*_less_than_requested(less), *given.said, *_longer(resolution))
+        echo_lines(f"  {line}" for line in lines)
     return code
 
 
-def _warn(given: Given, judged: Verdict, code: int) -> None:
+def _less_than_requested(less: Mapping[str, str]) -> Iterator[str]:
+    """Yield which options the copy does not meet, from `unmet`."""
+    if less:
+        yield f"less than requested: {'; '.join(less.values())}"
+
+
+def _warn(given: Given, judged: Verdict, code: int, less: Mapping[str, str]) -> None:
     """Print to standard error why a copy that was cited is less than asked."""
     if code == 1:
         echo(f"{given.title}: {DOUBTED if given.doubt else in_words(judged)}", err=True)
-        for said in given.said:
-            echo(f"  {said}", err=True)
+        for line in (*_less_than_requested(less), *given.said):
+            echo(f"  {line}", err=True)
 
 
 def _headline(
@@ -327,7 +339,7 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
     \b
     Exit codes (the highest of all IDs):
       0  as requested
-      1  found, but less precise than requested
+      1  found, but less than requested
       2  invalid identifier, several references in one ID, or bad usage
       3  nothing found, and every archive answered
       4  nothing found, but an archive did not answer, or the named one was not queried
@@ -346,6 +358,8 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
             sys.exit(show_queue_progress(batch))
     else:
         _check_usage(identifiers, batch, choices, single=as_json or form is not None)
+    if as_json and form is not None:
+        raise click.UsageError("use either --json or --format, not both")
     titles.check(form, identifiers)
     repeated = _repeated(config, archives, contact, demo=demo)
     _check_files(identifiers, repeated)
@@ -388,6 +402,7 @@ def _check_usage(
     if batch.batch is None:
         if choices.also and (len(identifiers) > 1 or "-" in identifiers):
             raise click.UsageError("--also is for a single ID; use a list with a column also")
+        batch.check_without_list(identifiers)
         return
     if choices.also:
         raise click.UsageError("--also does not apply to a list; put a column also into it")

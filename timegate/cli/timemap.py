@@ -9,12 +9,15 @@ import json
 import sys
 from contextlib import aclosing
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 import click
 
+from archives.diagnostics import Malformed
 from archives.errors import ArchiveError
+from timegate.cli.given import SeveralFound, read_page, refusal_lines
 from timegate.cli.network import failure_lines
 from timegate.cli.options import (
     BASE_URL,
@@ -31,6 +34,7 @@ from timegate.cli.output import ProgressLine, echo, echo_lines, write_document
 from timegate.config import Config
 from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import Preferences
+from timegate.resolution.query import NotNegotiable
 from timegate.responses.model import (
     EarlyResponse,
     Response,
@@ -41,16 +45,25 @@ from timegate.responses.problems import failure_in
 from timegate.responses.timemap import TimeMapResponses
 from timegate.timemaps import FORMATS
 
+_UNREADABLE: Final = 2
 _NOTHING_FOUND: Final = 3
 _NO_ANSWER: Final = 4
-_CODES: Final = {200: 0, 400: 2, 404: _NOTHING_FOUND, 414: 2, 422: 2}
+_CODES: Final = {400: _UNREADABLE, 404: _NOTHING_FOUND, 414: _UNREADABLE}
 
 
 async def print_list(config: Config, form: str, text: str) -> int:
-    """Print the TimeMap of the URL or identifier *text*; return the exit code."""
+    """Print the TimeMap of the page in *text*; return the exit code."""
     # The list is printed once: it waits for slow archives as long as a client may.
     config = replace(config, soft=config.hard)
     async with open_core(config, config.base_url or BASE_URL) as core:
+        try:
+            page = read_page(identifier_in(text), core.registry, datetime.now(UTC))
+        except (Malformed, SeveralFound) as error:
+            echo_lines(refusal_lines(text, error), err=True)
+            return _UNREADABLE
+        except NotNegotiable as error:
+            echo_lines(refusal_lines(text, error), err=True)
+            return _NO_ANSWER
         timemaps = TimeMapResponses(
             core.lists, core.planner.plan, core.registry, core.base_url, core.deadlines
         )
@@ -58,8 +71,7 @@ async def print_list(config: Config, form: str, text: str) -> int:
         line = ProgressLine()
         line.show("reading the lists of the archives")
         try:
-            text = identifier_in(text)
-            response = await timemaps.respond(form, text, Preferences(), UNLIMITED)
+            response = await timemaps.respond(form, page, Preferences(), UNLIMITED)
         except EarlyResponse as early:
             response = early.response
         finally:
@@ -129,14 +141,16 @@ def timemap_command(  # noqa: PLR0913 -- one parameter for each option
 ) -> None:
     r"""Print the TimeMap of a page: all copies in all archives, oldest first.
 
-    The options have the same names as MemGator's.
+    The options have the same names as MemGator's. URL-OR-ID may also be a link to an
+    archive's list of captures, or a text with one reference.
 
     \b
     Exit codes:
       0  the list was printed to its end
       2  invalid URL or identifier, or bad usage
       3  no archive has a copy
-      4  nothing found and some archive did not answer, or the list is incomplete
+      4  nothing found and some archive did not answer, no archive can be queried, or the
+         list is incomplete
 
     \b
     Examples:

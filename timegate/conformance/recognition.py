@@ -54,6 +54,9 @@ async def recognised(url: str, samples: tuple[str, ...], session: Session) -> Re
         some_time, _ = probes.between([])
         dated = ParsedResponse(await session.get(probes.memento(url, some_time)))
         found = _detected(dated, samples)
+    if not response.status:
+        # Nothing is known of an address that does not answer.
+        found = _Detected("timegate", "")
     declared = as_declared(found.role, url, samples)
     # An original is not requested again; elsewhere more of the body is read, with another key.
     sent = {

@@ -58,6 +58,14 @@ class Report:
         musts = [r.finding.verdict for r in self.results if r.check.level == "must"]
         return musts.count("unknown") > sum(verdict in _JUDGED for verdict in musts)
 
+    @property
+    def silence(self) -> str:
+        """Why nothing at all could be judged; empty if something was."""
+        open_ones = [r.finding for r in self.results if r.finding.verdict != "skip"]
+        if not open_ones or any(finding.verdict in _JUDGED for finding in open_ones):
+            return ""
+        return Counter(finding.why for finding in open_ones).most_common(1)[0][0]
+
     def pattern(self, sample: str) -> str:
         """Return the pattern that was recognised with *sample*; empty if none was."""
         return dict(zip(self.subject.samples, self.patterns, strict=False)).get(sample, "")
@@ -157,6 +165,10 @@ def lines(report: Report, *, verbose: bool) -> Iterator[str]:
     """Yield *report* as text; *verbose*: with the checks that do not apply."""
     subject = report.subject
     yield described(subject)
+    if report.silence and not verbose:
+        yield f"  nothing could be judged: {printable(report.silence)}"
+        yield summary(report)
+        return
     for sample in subject.samples:
         pattern = report.pattern(sample)
         known = f", pattern {pattern} of RFC 7089" if pattern else ""

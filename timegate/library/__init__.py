@@ -5,18 +5,19 @@ that is not in `timegate.__all__` is private and may change in any release.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from archives.diagnostics import Malformed
 from archives.errors import ArchiveError
 from archives.model import Memento
 from archives.moment import Moment, whole_second
-from archives.registry import load_known
+from archives.registry import Registry, load_known
 from timegate.app import build_core
 from timegate.batch.model import ItemResult
 from timegate.citations import citation, copy_behind
@@ -34,9 +35,10 @@ from timegate.library.reading import (
     references_in,
 )
 from timegate.parts.composite import PartLimits, PartsSummary
+from timegate.references.pasted import read_pasted
 from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import Query, Resolution
-from timegate.resolution.preferences import preferences_from
+from timegate.resolution.preferences import check_archives, preferences_from
 from timegate.resolution.query import query_for
 from timegate.responses.parts import part_document, pwids
 from timegate.responses.quotes import copy_json, quote_json, quote_words
@@ -240,15 +242,16 @@ class Gate:
         direction: str = "closest",
         verify: str = "head",
         status: str = "2xx",
-        archives: str | None = None,
-        exclude: str | None = None,
+        archives: str | Iterable[str] | None = None,
+        exclude: str | Iterable[str] | None = None,
         wait: float | None = None,
-        also: Sequence[str] = (),
+        also: str | Iterable[str] = (),
     ) -> ResolvedReference:
         """Return the best copy of *reference*: a PWID, a duri, an archive link, or a URL.
 
         *at* is the time for a reference that states none. The other arguments are the query
-        parameters of the HTTP interface. Raises ValueError if an argument cannot be used.
+        parameters of the HTTP interface; *archives*, *exclude* and *also* may be lists. Raises
+        ValueError if an argument cannot be used.
         """
         chosen = {
             "precision": precision,
@@ -256,13 +259,16 @@ class Gate:
             "direction": direction,
             "verify": verify,
             "status": status,
-            "archives": archives,
-            "exclude": exclude,
-            "wait": None if wait is None else f"{wait:g}",
-            "also": " ".join(also) or None,
+            "archives": _joined("archives", archives, ","),
+            "exclude": _joined("exclude", exclude, ","),
+            "wait": _seconds(wait),
+            "also": _joined("also", also, " ") or None,
         }
-        stated = {name: value for name, value in chosen.items() if value is not None}
+        stated = {
+            name: _text(name, value) for name, value in chosen.items() if value is not None
+        }
         preferences, _ = preferences_from(stated, None, None)
+        check_archives(preferences, self._core.registry)
         query, preferences = self._query(reference, at), replace(preferences, live=True)
         resolution = await self._core.resolver.resolve(query, preferences, UNLIMITED)
         return self._resolved(resolution)
@@ -347,6 +353,8 @@ class Gate:
         found, seen = self._resolved(resolution), resolution.quote
         if seen is None:
             words = f"it is not known whether a copy has it ({found.because})"
+            if found.standing == "absent":
+                words = "no archive has a copy of the page"
             return CheckedQuote(
                 found, "not-looked", words, None, None, None, (), (), found.because
             )
@@ -430,7 +438,11 @@ class Gate:
 
     def _query(self, reference: str, at: str | datetime | None) -> Query:
         registry = self._core.registry
-        query = query_for(parse_identifier(reference, registry), registry)
+        try:
+            reading = parse_identifier(reference, registry)
+        except Malformed as error:
+            raise ValueError(f"{error}{_audited_instead(reference, registry)}") from error
+        query = query_for(reading, registry)
         moment = _moment(at)
         if moment is None or query.at is not None:
             return query
@@ -471,7 +483,10 @@ async def open_gate(
     """
     async with AsyncExitStack() as stack:
         settings = _settings(config, contact, demo=demo, stack=stack)
-        check_contact(settings)
+        try:
+            check_contact(settings)
+        except BadConfig as error:
+            raise BadConfig(f'{error}; or give contact="mailto:you@example.org"') from error
         base_url = settings.base_url or _BASE_URL
         yield Gate(await stack.enter_async_context(build_core(settings, base_url)))
 
@@ -482,6 +497,13 @@ def resolve(  # noqa: PLR0913 -- the arguments of `open` and of the method of a 
     at: str | datetime | None = None,
     precision: str = "any",
     tolerance: str | None = None,
+    direction: str = "closest",
+    verify: str = "head",
+    status: str = "2xx",
+    archives: str | Iterable[str] | None = None,
+    exclude: str | Iterable[str] | None = None,
+    wait: float | None = None,
+    also: str | Iterable[str] = (),
     config: str | Path | None = None,
     contact: str | None = None,
     demo: bool = False,
@@ -494,7 +516,17 @@ def resolve(  # noqa: PLR0913 -- the arguments of `open` and of the method of a 
     async def resolved() -> ResolvedReference:
         async with open_gate(config, contact=contact, demo=demo) as gate:
             return await gate.resolve(
-                reference, at=at, precision=precision, tolerance=tolerance
+                reference,
+                at=at,
+                precision=precision,
+                tolerance=tolerance,
+                direction=direction,
+                verify=verify,
+                status=status,
+                archives=archives,
+                exclude=exclude,
+                wait=wait,
+                also=also,
             )
 
     return asyncio.run(resolved())
@@ -526,6 +558,15 @@ def cite(link: str) -> CitedCopy:
     return CitedCopy(str(found.pwid), str(found.duri))
 
 
+def _audited_instead(text: str, registry: Registry) -> str:
+    """Return what to do with a *text* that has references in it; empty if it has none."""
+    with suppress(Malformed):
+        found = read_pasted(text, registry, datetime.now(UTC)).found
+        if names := [each.identifier for each in found if each.kind == "reference"]:
+            return f"; audit reads texts, and the references in it: {', '.join(names[:3])}"
+    return ""
+
+
 def _audited(result: ItemResult, known: Evidence | None) -> AuditedReference:
     quote = (result.report or {}).get("quote")
     uri = (result.memento or {}).get("uri")
@@ -544,6 +585,10 @@ def _audited(result: ItemResult, known: Evidence | None) -> AuditedReference:
 def _settings(
     config: str | Path | None, contact: str | None, *, demo: bool, stack: AsyncExitStack
 ) -> Config:
+    if demo and config is not None:
+        raise BadConfig(
+            "demo=True queries the archives of the demo: give either demo or config"
+        )
     if demo:
         from timegate.demo import demo_config  # noqa: PLC0415 -- only for the demo
 
@@ -553,12 +598,39 @@ def _settings(
     return settings if contact is None else replace(settings, contact=contact)
 
 
+def _text(name: str, value: object) -> str:
+    """Return the text *value*. Raises ValueError."""
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be a text")  # noqa: TRY004 -- one kind for all choices
+    return value
+
+
+def _joined(name: str, value: object, separator: str) -> str | None:
+    """Return the texts in *value*, which may be one text, as a parameter. Raises ValueError."""
+    if value is None or isinstance(value, str):
+        return value
+    values = [*value] if isinstance(value, Iterable) else [value]
+    texts = [text for text in values if isinstance(text, str)]
+    if len(texts) < len(values):
+        raise ValueError(f"{name} must be a text, or a list of texts")
+    return separator.join(texts)
+
+
+def _seconds(wait: object) -> str | None:
+    """Return the number *wait* as a parameter. Raises ValueError."""
+    if wait is None:
+        return None
+    if not isinstance(wait, int | float):
+        raise ValueError("wait must be a number of seconds")  # noqa: TRY004 -- as above
+    return f"{wait:g}"
+
+
 def _moment(at: str | datetime | None) -> Moment | None:
     if isinstance(at, datetime):
         # Captures are dated to milliseconds or seconds, and .250 is not .250000 (T-2).
         whole = at.microsecond % 1000 == 0 and at.microsecond
         return read_time(at.isoformat(timespec="milliseconds" if whole else "auto"))
-    return None if at is None else read_time(at)
+    return None if at is None else read_time(_text("at", at))
 
 
 def _datetime(stamp: str) -> datetime:

@@ -220,9 +220,9 @@ def read_form(
 def _said_of_future(query: Query, now: datetime) -> tuple[str, ...]:
     if query.at is None or query.at.window[0] <= now:
         return ()
+    asked = spoken(query.at)
     return (
-        f"The requested time, {spoken(query.at)}, is in the future: "
-        "no archive can have a copy of then",
+        f"The requested time, {asked}, is in the future: no archive can have a copy of then",
     )
 
 

@@ -136,3 +136,48 @@ def test_a_date_in_a_table_that_cannot_be_read_leaves_a_doubt(
 
     assert (item.references, item.dates, item.doubt) == (("http://museum.example/",), (), True)
     assert "Not used" in item.said
+
+
+@pytest.mark.parametrize(
+    "columns", [Columns("9"), Columns("3"), Columns("0"), Columns(None, ("cited", "9"))]
+)
+def test_a_number_that_no_column_has_is_refused_with_the_columns(
+    tmp_path: Path, columns: Columns
+) -> None:
+    path = tmp_path / "list.csv"
+    path.write_text(f"link,cited\n{LINK},2010-11\n")
+
+    with pytest.raises(BadInput, match=r"no column '?[0-9]'?; the columns are link, cited"):
+        [*ListSource(str(path), None, columns, load_known()).items()]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        (f"link,cited\n{LINK},2010-11\n", Columns("1", ("2",))),
+        (f"link,2010\n{LINK},2010-11\n", Columns("1", ("2010",))),
+        (f"link\n{LINK},2010-11\n", Columns("1", ("2",))),
+        (f"# a comment, and another\nlink;cited\n{LINK};2010-11\n", Columns("1", ("2",))),
+    ],
+)
+def test_a_column_may_be_named_by_its_number(
+    tmp_path: Path, text: str, columns: Columns
+) -> None:
+    path = tmp_path / "list.csv"
+    path.write_text(text)
+
+    items = [*ListSource(str(path), None, columns, load_known()).items()]
+
+    assert [(item.text, item.dates) for item in items] == [(LINK, ("2010-11",))]
+
+
+@pytest.mark.parametrize("name", ["list.jsonl", "list.json"])
+def test_an_object_without_a_reference_is_said_to_have_none(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    values = ['"http://a.example/"', '{"foo": 1}']
+    path.write_text("\n".join(values) if name == "list.jsonl" else f"[{', '.join(values)}]")
+
+    fine, faulty = source(path).items()
+
+    assert fine.trouble == ""
+    assert faulty.trouble.startswith("the object has no member url, uri")

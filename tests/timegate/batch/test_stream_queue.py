@@ -1,5 +1,6 @@
 """What is read from a queue in Redis: pages, results, jobs, addresses."""
 
+import asyncio
 import json
 
 import msgspec
@@ -12,6 +13,7 @@ from timegate.batch.run import BadQueue
 from timegate.batch.stream_queue import (
     Job,
     PageResults,
+    StreamQueue,
     read_entry,
     read_job,
     read_queue_url,
@@ -90,3 +92,18 @@ def test_the_name_of_a_queue_follows_its_address() -> None:
 def test_an_address_that_is_no_queue_is_refused(url: str) -> None:
     with pytest.raises(BadQueue, match="--queue"):
         read_queue_url(url)
+
+
+async def test_a_queue_that_cannot_be_reached_is_noted() -> None:
+    noted: asyncio.Queue[str] = asyncio.Queue()
+    async with (
+        StreamQueue("redis://127.0.0.1:1", noted.put_nowait) as queue,
+        asyncio.TaskGroup() as tasks,
+    ):
+        waiting = tasks.create_task(queue.job())
+        why = await noted.get()
+        still = waiting.done()
+        waiting.cancel()
+
+    assert "the queue cannot be reached (127.0.0.1:1: " in why
+    assert not still

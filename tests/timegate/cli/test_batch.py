@@ -231,3 +231,55 @@ def test_a_link_to_an_own_collection_is_found_in_that_collection() -> None:
 
     assert result.exit_code == 0
     assert json.loads(result.stdout)["outcome"] == "exact"
+
+
+@pytest.mark.parametrize("option", ["--column", "--date-column"])
+def test_a_column_of_a_list_without_columns_is_refused(tmp_path: Path, option: str) -> None:
+    path = listed(tmp_path, '["http://a.example/"]', "list.json")
+
+    result = batch(tmp_path, "--batch", path, option, "url")
+
+    assert result.exit_code == 2
+    assert f"{option} is for CSV, but the list was read as json" in result.stderr
+
+
+def test_progress_of_a_queue_that_cannot_be_reached_is_an_error(tmp_path: Path) -> None:
+    result = batch(tmp_path, "--queue", "redis://127.0.0.1:1", "--progress")
+
+    assert result.exit_code == 2
+    assert "--queue: the queue cannot be reached (127.0.0.1:1: " in result.stderr
+    assert "is not used" not in result.stderr
+
+
+@pytest.mark.parametrize("option", ["--output", "--report"])
+def test_a_file_of_something_else_is_not_overwritten(tmp_path: Path, option: str) -> None:
+    path, out = listed(tmp_path, "nonsense\n"), tmp_path / "thesis.html"
+    out.write_text("years of work")
+
+    result = batch(tmp_path, "--batch", path, option, str(out))
+
+    assert result.exit_code == 2
+    assert f"{out} exists, and no journal says that it is of an earlier run" in result.stderr
+    assert out.read_text() == "years of work"
+    assert not Path(f"{out}.journal").exists()
+
+
+def test_the_output_of_an_earlier_run_and_an_empty_file_are_overwritten(
+    tmp_path: Path,
+) -> None:
+    path, out, report = listed(tmp_path, "nonsense\n"), tmp_path / "o.csv", tmp_path / "r.html"
+    out.touch()
+    words = ("--batch", path, "--output", str(out), "--report", str(report), "--exit-zero")
+
+    assert batch(tmp_path, *words).exit_code == 0
+    assert batch(tmp_path, *words).exit_code == 0
+    assert "nonsense" in out.read_text()
+
+
+def test_an_output_in_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    out = tmp_path / "nodir" / "o.csv"
+
+    result = batch(tmp_path, "--batch", listed(tmp_path, "nonsense\n"), "--output", str(out))
+
+    assert result.exit_code == 2
+    assert f"{out} cannot be written: there is no {out.parent}\n" in result.stderr

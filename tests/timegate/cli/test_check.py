@@ -290,3 +290,16 @@ def test_a_file_that_is_no_history_is_left_alone(right: Archive, tmp_path: Path)
     assert result.exit_code == 2
     assert "--history" in result.stderr
     assert file.read_text() == "precious"
+
+
+def test_an_address_that_does_not_answer_is_said_in_one_line() -> None:
+    result = check("http://127.0.0.1:9/")
+    verbose = check("http://127.0.0.1:9/", "-v")
+
+    assert result.stdout.splitlines()[:2] == [
+        "127.0.0.1-9: timegate http://127.0.0.1:9/",
+        "  nothing could be judged: cannot connect: Connection refused",
+    ]
+    assert len(result.stdout.splitlines()) == 3
+    assert len(verbose.stdout.splitlines()) > 50
+    assert result.exit_code == 1

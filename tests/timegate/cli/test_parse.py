@@ -139,3 +139,31 @@ def test_no_control_characters_are_printed(hostile: str) -> None:
 
     assert result.exit_code == 2
     assert hostile not in result.output
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("doi:10.1000/182", "https://doi.org/10.1000/182"),
+        ("10.1000/182", "https://doi.org/10.1000/182"),
+        ("hxxp://museum.example/", "http://museum.example/"),
+        ("Smith, Hours, http://museum.example/", "http://museum.example/"),
+    ],
+)
+def test_a_text_that_other_commands_read_is_refused_with_the_line_to_type(
+    text: str, read: str
+) -> None:
+    result = CliRunner().invoke(main, ["parse", text])
+
+    assert result.exit_code == 2
+    line = f"other commands read {read} in it: timegate resolve {read}"
+    assert line in result.stdout
+
+
+def test_an_archive_link_without_its_page_has_neither_time_nor_item() -> None:
+    result = CliRunner().invoke(main, ["parse", "https://perma.cc/AB12-CD34"])
+
+    assert result.exit_code == 0
+    assert "time       unknown: the link has the archive's own id for one copy" in result.stdout
+    assert "item       unknown: open the link to see the URL of the page" in result.stdout
+    assert "the newest copy" not in result.stdout

@@ -95,4 +95,22 @@ def test_resolve_says_what_it_found_if_asked_for_the_page(config: Path) -> None:
     result = CliRunner().invoke(main, arguments)
 
     assert "1 of 2 parts found, 1 missing" in result.stdout
-    assert result.exit_code == 0
+    assert result.exit_code == 1
+
+
+def test_an_archive_that_did_not_answer_about_the_page_leaves_the_code_open() -> None:
+    words = ["parts", "--demo", "--wait", "0.3"]
+    exact = "urn:pwid:harbour.example:2009-06-15T18:30:12Z:page:http://museum.example/"
+
+    late = CliRunner().invoke(main, [*words, "http://museum.example/"])
+    named = CliRunner().invoke(main, [*words, exact])
+    patient = CliRunner().invoke(main, ["parts", "--demo", "http://museum.example/"])
+
+    assert "1 of 2 archives did not answer" in late.stderr
+    assert (late.exit_code, named.exit_code, patient.exit_code) == (4, 0, 0)
+    assert "did not answer" not in patient.stderr
+
+
+def test_every_format_ends_with_its_last_line(config: Path) -> None:
+    for form in ("json", "uri-list", "linkset", "csv"):
+        assert run(config, "--format", form, f"duri:{AT}:{PAGE}").stdout.endswith("\n")

@@ -28,10 +28,25 @@ def test_the_exit_code_says_what_was_found(quote: str, code: int, status: str) -
     assert (seen.exit_code, seen.output.partition(":")[0]) == (code, status)
 
 
-def test_a_page_that_no_archive_has_leaves_the_quotation_open() -> None:
+def test_a_page_that_no_archive_has_has_no_quotation() -> None:
     seen = ran("anything", "duri:2010-11:http://nowhere.example/")
-    assert seen.exit_code == 4
-    assert "not known" in seen.output
+    assert seen.exit_code == 3
+    assert seen.output == "not-looked: no archive has a copy of the page\n"
+
+
+def test_a_reference_in_a_text_is_read_with_its_date() -> None:
+    seen = ran(
+        "open all year", "Smith. Retrieved November 5, 2010, from http://museum.example/"
+    )
+    assert seen.exit_code == 0
+    assert "Date used: November 5, 2010" in seen.output
+
+
+def test_arguments_in_the_wrong_order_come_with_the_line_to_type() -> None:
+    seen = ran("http://museum.example/", "open all year")
+    assert seen.exit_code == 2
+    line = "timegate quote --demo 'open all year' http://museum.example/"
+    assert f"The quotation comes before the ID: {line}\n" in seen.stderr
 
 
 def test_bisecting_lists_the_copies_that_were_read() -> None:

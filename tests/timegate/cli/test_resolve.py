@@ -373,3 +373,64 @@ def test_without_a_pasted_citation_there_is_none_to_complete() -> None:
     result = resolve("--format", "pasted", NAMED)
 
     assert "cannot be cited as pasted" in result.stderr
+
+
+@pytest.mark.parametrize("command", [("resolve",), ("parts",), ("quote", "open"), ("timemap",)])
+def test_all_commands_have_one_code_for_an_archive_link_without_its_page(
+    command: tuple[str, ...],
+) -> None:
+    words = [command[0], "--demo", *command[1:], "https://perma.cc/AB12-CD34"]
+
+    assert CliRunner().invoke(main, words).exit_code == 4
+
+
+def test_a_link_to_a_list_of_captures_is_refused() -> None:
+    link = "https://web.archive.org/web/*/http://museum.example/"
+
+    alone = CliRunner().invoke(main, ["resolve", "--demo", link])
+    listed = CliRunner().invoke(main, ["resolve", "--demo", "--batch", "-"], input=link)
+
+    assert (alone.exit_code, listed.exit_code) == (2, 2)
+    assert "timegate timemap --demo http://museum.example/" in alone.stdout
+    assert "1 refused" in listed.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "reference", "said"),
+    [
+        ("--precision", "exact", "duri:2010-11-05:{}", "not as precise as --precision exact"),
+        ("--tolerance", "1d", "duri:2010-11-01:{}", "than --tolerance (24 hours)"),
+        ("--quote", "not there", "{}", "not known to have the text of --quote"),
+        ("--verify", "page", "duri:2010-11:{}gallery", "not known to have all its parts"),
+    ],
+)
+def test_an_option_that_the_copy_does_not_meet_is_named(
+    option: str, value: str, reference: str, said: str
+) -> None:
+    text = reference.format("http://museum.example/")
+
+    plain = resolve(option, value, text)
+    cited = resolve(option, value, "--format", "pwid", text)
+    members = json.loads(resolve(option, value, "--json", text).stdout)
+
+    assert (plain.exit_code, cited.exit_code, members["code"]) == (1, 1, 1)
+    assert "less than requested: " in plain.stdout
+    assert said in plain.stdout
+    assert said in cited.stderr
+    assert members["unmet"] == [option]
+
+
+def test_options_that_the_copy_meets_are_not_named() -> None:
+    met = ("--tolerance", "7d", "--quote", "open all year", "--precision", "day")
+
+    result = resolve(*met, "duri:2010-11:http://museum.example/")
+
+    assert result.exit_code == 0
+    assert "less than requested" not in result.stdout
+
+
+def test_an_empty_standard_input_is_said() -> None:
+    result = CliRunner().invoke(main, ["resolve", "--demo", "-"], input="")
+
+    assert result.exit_code == 0
+    assert result.stderr == "no references: standard input is empty\n"

@@ -72,3 +72,36 @@ def test_a_contact_with_a_line_break_is_rejected(archives: Path, contact: str) -
 
     assert result.exit_code == 2
     assert "printable" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://web.archive.org/web/*/http://museum.example/",
+        "https://web.archive.org/web/2016*/http://museum.example/",
+        "Smith, Hours, http://museum.example/ (accessed 5 November 2010)",
+    ],
+)
+def test_whatever_names_one_page_gives_its_list(text: str) -> None:
+    result = run("--demo", text)
+
+    assert result.exit_code == 0
+    assert 'rel="first memento"' in result.stdout
+    assert "<http://museum.example/>" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        ("https://perma.cc/AB12-CD34", 4, "does not contain the URL of the page"),
+        ("http://museum.example/ and http://b.example/", 2, "2 references in it: choose one"),
+        ("Smith, Hours", 2, "no link in this text"),
+    ],
+)
+def test_a_text_that_names_no_page_is_refused_with_the_reason(
+    text: str, code: int, said: str
+) -> None:
+    result = run("--demo", text)
+
+    assert result.exit_code == code
+    assert said in result.stderr

@@ -96,7 +96,8 @@ def test_resuming_without_a_journal_says_that_it_begins_anew(tmp_path: Path) -> 
         ("a.txt", "-", ""),
         ("list.csv", "new.txt", "--batch list.csv --output new.csv"),
         ("a.txt", "new.txt --to wikitext", "--batch a.txt --output new.txt --to text"),
-        ("list.csv", "new.txt --to=document", "--batch list.csv --output new.txt --to=csv"),
+        ("list.csv", "new.txt --to=document", "--batch list.csv --output new.csv --to=csv"),
+        ("list.csv", "new.docx --to text", "--batch list.csv --output new.csv --to csv"),
         ("list.csv", "new.md", "--batch list.csv --output new.csv"),
     ],
 )
@@ -188,3 +189,88 @@ def test_the_demo_says_at_a_terminal_when_its_links_work(
         shown.count("Links of the demo work while it runs, at port 1208: timegate serve --demo")
         == 1
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--output", "hello.csv"), "--output"),
+        (("--to", "csv"), "--to"),
+        (("--resume",), "--resume"),
+        (("--report", "hello.html"), "--report"),
+        (("--exit-zero",), "--exit-zero"),
+        (("--at-once", "16"), "--at-once"),
+        (("--published",), "--published"),
+        (("--queue", "redis://127.0.0.1:1"), "--queue"),
+    ],
+)
+def test_an_option_of_lists_without_a_list_comes_with_the_line_to_type(
+    options: tuple[str, ...], named: str
+) -> None:
+    result = run("resolve", "--demo", *options, MUSEUM)
+    piped = run("resolve", "--demo", *options, "-")
+
+    line = f"timegate resolve --demo {' '.join(options)} --batch -"
+    assert (result.exit_code, piped.exit_code) == (2, 2)
+    assert f"{named} needs a list, with --batch\n" in result.stderr
+    assert f"Try: printf '%s\\n' {MUSEUM} | {line}\n" in result.stderr
+    assert f"Try: {line}\n" in piped.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--json", "--format", "cs1", MUSEUM), "use either --json or --format, not both"),
+        (("--url-status", "dead", MUSEUM), "--url-status requires --format cs1"),
+        (
+            ("--queue", "redis://127.0.0.1:1", "--work", "--output", "x.csv"),
+            "--output does not apply to --work",
+        ),
+        (
+            ("--queue", "redis://127.0.0.1:1", "--progress", "--precision", "exact"),
+            "--precision does not apply to --progress",
+        ),
+    ],
+)
+def test_no_option_is_silently_ignored(words: tuple[str, ...], why: str) -> None:
+    result = run("resolve", "--demo", *words)
+
+    assert result.exit_code == 2
+    assert why in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("resolve", "--demo", "--at", "{}", MUSEUM),
+        ("parts", "--demo", "--at", "{}", MUSEUM),
+        ("quote", "--demo", "--at", "{}", "open all year", MUSEUM),
+        ("closest", "--demo", "harbour", MUSEUM, "{}"),
+    ],
+)
+def test_a_time_may_be_typed_in_any_language_but_not_be_ambiguous(
+    words: tuple[str, ...],
+) -> None:
+    read = run(*(word.format("5 novembre 2010") for word in words))
+    unclear = run(*(word.format("03/04/2010") for word in words))
+
+    assert read.exit_code == 0
+    assert "20101105" in read.stdout or "2010-11-05" in read.stdout
+    assert unclear.exit_code == 2
+    assert "'03/04/2010' is ambiguous: write 2010-04-03 or 2010-03-04" in unclear.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("resolve", "--demo", "--batch", MUSEUM), "timegate resolve --demo --batch -"),
+        (("extract", "--demo", MUSEUM, "-o", "y.warc.gz"), "timegate extract --demo - -o y.w"),
+    ],
+)
+def test_an_id_in_the_place_of_a_list_comes_with_the_line_to_type(
+    words: tuple[str, ...], line: str
+) -> None:
+    result = run(*words)
+
+    assert result.exit_code == 2
+    assert f"printf '%s\\n' {MUSEUM} | {line}" in result.stderr

@@ -1,10 +1,13 @@
 """The public library: its interface, its documentation, and what it answers."""
 
+import inspect
 import re
 import subprocess
 import sys
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -103,6 +106,58 @@ async def test_a_reference_that_cannot_be_read_is_a_value_error() -> None:
             await gate.resolve(PWID, precision="perfect")
 
 
+async def test_archives_are_named_by_a_text_or_a_list() -> None:
+    async with timegate.open(demo=True) as gate:
+        found = [
+            await gate.resolve(HOME, archives=archives)
+            for archives in ("lantern", ["lantern"], {"lantern"})
+        ]
+        others = await gate.resolve(HOME, exclude=["lantern"])
+
+    assert [each.archive for each in found] == ["lantern"] * 3
+    assert others.archive == "harbour"
+
+
+UNUSABLE: Mapping[str, Mapping[str, Any]] = {
+    "there is no 'harbor'": {"archives": ["harbor"]},
+    "archives must be ids": {"archives": []},
+    "archives must be a text, or a list of texts": {"archives": 1},
+    "exclude must be a text, or a list of texts": {"exclude": [None]},
+    "also must be a text, or a list of texts": {"also": [b"x"]},
+    "tolerance must be a text": {"tolerance": timedelta(1)},
+    "at must be a text": {"at": 2010},
+    "wait must be a number": {"wait": "5"},
+}
+
+
+async def test_a_choice_that_cannot_be_used_is_a_value_error() -> None:
+    async with timegate.open(demo=True) as gate:
+        for why, choices in UNUSABLE.items():
+            with pytest.raises(ValueError, match=why):
+                await gate.resolve(HOME, **choices)
+
+
+async def test_a_text_is_refused_with_the_references_in_it() -> None:
+    async with timegate.open(demo=True) as gate:
+        with pytest.raises(ValueError, match=r"audit reads texts.*: http://museum.example/$"):
+            await gate.resolve(f"Smith, retrieved 5 November 2010, {HOME}")
+
+
+def test_a_script_has_all_choices_of_a_gate() -> None:
+    of_gate = inspect.signature(timegate.Gate.resolve).parameters
+    of_open = inspect.signature(timegate.open).parameters
+    of_script = inspect.signature(timegate.resolve).parameters
+
+    assert [*of_script] == [*[name for name in of_gate if name != "self"], *of_open]
+    found = timegate.resolve(HOME, demo=True, wait=5, archives=["lantern"], direction="before")
+    assert found.archive == "lantern"
+
+
+def test_the_demo_with_a_configuration_is_refused() -> None:
+    with pytest.raises(timegate.BadConfig, match="either demo or config"):
+        timegate.resolve(HOME, demo=True, config="nofile.toml")
+
+
 async def test_the_list_of_captures_is_in_order_and_bounded() -> None:
     async with timegate.open(demo=True) as gate:
         whole = await gate.timemap(HOME)
@@ -117,7 +172,7 @@ async def test_the_list_of_captures_is_in_order_and_bounded() -> None:
 
 
 def test_public_archives_are_not_queried_without_a_contact() -> None:
-    with pytest.raises(timegate.BadConfig, match="contact"):
+    with pytest.raises(timegate.BadConfig, match="give contact="):
         timegate.resolve(HOME)
 
 
