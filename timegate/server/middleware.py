@@ -370,7 +370,8 @@ def response_cache(cache: ResponseCache) -> Middleware:
         response = await call_next(incoming)
         exceeded = incoming.quota is not None and incoming.quota.retry_after is not None
         if isinstance(response, Response) and not exceeded:
-            response = with_all_fields(response)
+            if response.keep:
+                response = with_all_fields(response)
             cache.put(key, response, began)
         return response
 
