@@ -8,7 +8,7 @@ so the content of a replay URL never changes.
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -16,14 +16,14 @@ from typing import Final, NamedTuple
 
 from multidict import CIMultiDict
 
-from archives.diagnostics import Diagnosis, Malformed
+from archives.diagnostics import Diagnosis, Diagnostic, Malformed
 from archives.errors import ArchiveError, Misbehaved
 from archives.formats.httpdate import http_date
 from archives.model import Closest
 from archives.moment import Moment
 from archives.source import Request, WantedCaptures
 from archives.surt import surt
-from archives.uri import check_text
+from archives.uri import check_text, without_user
 from archives.warc.replay import ArchivedResponse, Replayer, UnreadableRecord
 from archives.warc_index.model import IndexRow
 from timegate.collections import CONTAINMENT, CollectionAccess, address, memento_of
@@ -79,7 +79,19 @@ class ReplayPath(NamedTuple):
     view: str
     """``id_`` for the raw bytes; other modifiers of Wayback Machines mean a page."""
     text: str
-    query: Query
+    url: str
+    at: Moment
+    diagnostics: Sequence[Diagnostic]
+
+    @property
+    def query(self) -> Query:
+        """The query for another capture. Raises EarlyResponse if there is none."""
+        # PWID calls the bytes of a single file a part (V-1).
+        precision = "part" if self.view == RAW else None
+        try:
+            return query_for_url(self.url, self.at, self.diagnostics, precision=precision)
+        except NotNegotiable as error:
+            raise EarlyResponse(not_negotiable(error)) from error
 
 
 class CollectionReplay:
@@ -102,7 +114,7 @@ class CollectionReplay:
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send the capture, or redirect to the nearest."""
         path = _replay_path(request.rest)
-        original = path.query.original
+        original = without_user(path.url)
         try:
             with CONTAINMENT.around(self._collection.id, original):
                 row = await self._collection.at(original, path.stamp)
@@ -111,7 +123,7 @@ class CollectionReplay:
             if row is not None and header_safe(row.url) in texts:
                 return await self._send(request, path, row)
             with CONTAINMENT.around(self._collection.id, original):
-                nearest = row or await self._collection.nearest(original, path.query.at)
+                nearest = row or await self._collection.nearest(original, path.at)
         except UnreadableRecord as error:
             return self._damaged_record(error)
         except ArchiveError as error:
@@ -120,17 +132,19 @@ class CollectionReplay:
 
     def _redirect(self, path: ReplayPath, row: IndexRow) -> Response:
         """Redirect to the capture of *row*, with a verdict about the difference."""
+        query = path.query
         found = Closest(memento_of(row, self._collection.id, self._base_url), "cdx")
-        attempt = Attempt(self._collection.id, found, 0.0, path.query.original)
-        resolution = Resolution(path.query, Preferences(), attempt, (), (attempt,))
+        attempt = Attempt(self._collection.id, found, 0.0, query.original)
+        resolution = Resolution(query, Preferences(), attempt, (), (attempt,))
         response = self._answers.redirect(resolution, vary=_VARY)
         headers = {**response.headers, "Location": self._address(row.stamp, row.url, path.view)}
         return replace(response, headers=headers)
 
     def _not_found(self, path: ReplayPath, trouble: ArchiveError | None) -> Response:
-        attempt = Attempt(self._collection.id, trouble, 0.0, path.query.original)
-        resolution = Resolution(path.query, Preferences(), None, (), (attempt,))
-        links = self._answers.links(path.query)
+        query = path.query
+        attempt = Attempt(self._collection.id, trouble, 0.0, query.original)
+        resolution = Resolution(query, Preferences(), None, (), (attempt,))
+        links = self._answers.links(query)
         return nothing_found(resolution, None, {"Vary": _VARY, "Link": links})
 
     def _damaged_record(self, error: UnreadableRecord) -> Response:
@@ -315,16 +329,10 @@ def _replay_path(rest: str) -> ReplayPath:
         at = Moment(stamp)
         check_text(text)
         reading = read_url(text, Diagnosis())
-        # PWID calls the bytes of a single file a part (V-1).
-        precision = "part" if view == RAW else None
-        query = query_for_url(
-            reading.identifier.item or text, at, reading.diagnostics, precision=precision
-        )
     except Malformed as complaint:
         raise EarlyResponse(unreadable(complaint, rest)) from complaint
-    except NotNegotiable as error:
-        raise EarlyResponse(not_negotiable(error)) from error
-    return ReplayPath(stamp, view, header_safe(text), query)
+    url = reading.identifier.item or text
+    return ReplayPath(stamp, view, header_safe(text), url, at, reading.diagnostics)
 
 
 def _etag_header(etag: str | None) -> dict[str, str]:
