@@ -83,9 +83,8 @@ class ReplayPath(NamedTuple):
     at: Moment
     diagnostics: Sequence[Diagnostic]
 
-    @property
     def query(self) -> Query:
-        """The query for another capture. Raises EarlyResponse if there is none."""
+        """Return the query for another capture. Raises EarlyResponse if there is none."""
         # PWID calls the bytes of a single file a part (V-1).
         precision = "part" if self.view == RAW else None
         try:
@@ -132,7 +131,7 @@ class CollectionReplay:
 
     def _redirect(self, path: ReplayPath, row: IndexRow) -> Response:
         """Redirect to the capture of *row*, with a verdict about the difference."""
-        query = path.query
+        query = path.query()
         found = Closest(memento_of(row, self._collection.id, self._base_url), "cdx")
         attempt = Attempt(self._collection.id, found, 0.0, query.original)
         resolution = Resolution(query, Preferences(), attempt, (), (attempt,))
@@ -141,7 +140,7 @@ class CollectionReplay:
         return replace(response, headers=headers)
 
     def _not_found(self, path: ReplayPath, trouble: ArchiveError | None) -> Response:
-        query = path.query
+        query = path.query()
         attempt = Attempt(self._collection.id, trouble, 0.0, query.original)
         resolution = Resolution(query, Preferences(), None, (), (attempt,))
         links = self._answers.links(query)
@@ -332,7 +331,10 @@ def _replay_path(rest: str) -> ReplayPath:
     except Malformed as complaint:
         raise EarlyResponse(unreadable(complaint, rest)) from complaint
     url = reading.identifier.item or text
-    return ReplayPath(stamp, view, header_safe(text), url, at, reading.diagnostics)
+    path = ReplayPath(stamp, view, header_safe(text), url, at, reading.diagnostics)
+    if url.count("://") > 1:
+        path.query()  # refuses a URL with too many others inside
+    return path
 
 
 def _etag_header(etag: str | None) -> dict[str, str]:
