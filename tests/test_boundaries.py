@@ -23,7 +23,7 @@ from archives.model import Closest, Memento
 from archives.moment import Moment
 from archives.registry import load_known
 from archives.source import Request
-from archives.warc.captures import RecordLocation
+from archives.warc.captures import FileOpener, RecordLocation, open_local
 from archives.warc.files import Damage
 from archives.warc.records import UNFORESEEN_RECORDS, Record, records_in
 from archives.warc.replay import Replayer, UnreadableRecord
@@ -108,24 +108,39 @@ async def a_record(_: Path) -> None:
     assert isinstance(record, Record)
 
 
-async def a_replayed_record(tmp_path: Path) -> None:
-    logged: list[str] = []
+async def a_record_in_memory(tmp_path: Path) -> None:
+    path = a_warc(tmp_path, "a.warc.gz", (PAGE, STAMP))
+
+    class Location:
+        url, digest, file, name = PAGE, None, str(path), path.name
+        offset, length = 0, path.stat().st_size
+
+        @property
+        def stamp(self) -> str:
+            return str(surprise())
+
+    await _is_unreadable(Location(), open_local)
+
+
+async def a_record_read_in_a_thread(tmp_path: Path) -> None:
     path = a_warc(tmp_path, "a.warc.gz", (PAGE, STAMP))
 
     class Location:
         url, stamp, digest, file, name = PAGE, STAMP, None, str(path), path.name
         offset = length = 0
 
-    def opener(_: RecordLocation) -> BinaryIO:
-        return cast("BinaryIO", surprise())
+    await _is_unreadable(Location(), lambda _: cast("BinaryIO", surprise()))
 
+
+async def _is_unreadable(location: RecordLocation, opener: FileOpener) -> None:
+    logged: list[str] = []
     with ThreadPoolExecutor(1) as threads:
         collection = FakeCollection([])
         replayer = Replayer(
             "a", collection, threads, opener, lambda name, _: logged.append(name)
         )
         with pytest.raises(UnreadableRecord, match="Surprise"):
-            await replayer.open(Location())
+            await replayer.open(location)
 
     assert logged == ["a"]
 
@@ -362,7 +377,8 @@ async def a_cached_answer(_: Path) -> None:
 Scenario = Callable[[Path], Awaitable[None]]
 BOUNDARIES: Mapping[str, Scenario | str] = {
     "archives/warc/records.py contained": a_record,
-    "archives/warc/replay.py _translated_errors": a_replayed_record,
+    "archives/warc/replay.py _in_thread": a_record_read_in_a_thread,
+    "archives/warc/replay.py _open": a_record_in_memory,
     "archives/warc_index/files.py _read_in_process": a_file,
     "archives/warc_index/files.py run_worker": a_file_of_a_worker,
     "archives/warc_index/s3.py read": a_file_in_a_bucket,

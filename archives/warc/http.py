@@ -4,7 +4,7 @@ Chunked transfer coding is removed from payloads. Content codings (gzip, br) are
 part of what was archived.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol
 
 from archives.regex_compat import compiled
@@ -71,19 +71,16 @@ def decode_text(head: bytes) -> str:
 
 def parse_fields(head: bytes) -> tuple[str, Fields]:
     """Return the first line and the fields after it; lines without a colon are ignored."""
-    text = _unfolded(head)
-    return _first_line(text), tuple(
-        [(name, value.rstrip()) for name, value in _FIELD.findall(text)]
-    )
+    first, fields = _lines(head)
+    return first, tuple([(name, value.rstrip()) for name, value in fields])
 
 
-def _unfolded(head: bytes) -> str:
+def _lines(head: bytes) -> tuple[str, list[tuple[str, str]]]:
+    """Return the first line, and the fields with the white space that may follow them."""
     text = decode_text(head)
-    return _FOLD.sub(" ", text) if "\n " in text or "\n\t" in text else text
-
-
-def _first_line(text: str) -> str:
-    return text[: text.find("\n")].rstrip()
+    if "\n " in text or "\n\t" in text:
+        text = _FOLD.sub(" ", text)
+    return text[: text.find("\n")].rstrip(), _FIELD.findall(text)
 
 
 class Headers:
@@ -91,15 +88,15 @@ class Headers:
 
     __slots__ = ("_values",)
 
-    def __init__(self, fields: Iterable[tuple[str, str]]) -> None:
+    def __init__(self, fields: Sequence[tuple[str, str]]) -> None:
         # The last one of a comprehension wins, so they are read from the end.
-        self._values = {name.lower(): value for name, value in [*fields][::-1]}
+        self._values = {name.lower(): value for name, value in fields[::-1]}
 
     @classmethod
     def read(cls, head: bytes) -> tuple[str, "Headers"]:
         """Return the first line of *head*, and the fields after it."""
-        text = _unfolded(head)
-        return _first_line(text), cls(_FIELD.findall(text))
+        first, fields = _lines(head)
+        return first, cls(fields)
 
     def get(self, name: str) -> str | None:
         value = self._values.get(name.lower())

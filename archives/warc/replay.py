@@ -6,11 +6,10 @@ while it is sent, and the response is aborted if a check fails (R-29).
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import Executor, Future
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Final, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from archives.errors import Misbehaved, place_of
 from archives.warc.captures import (
@@ -79,8 +78,7 @@ class OriginalFinder(Protocol):
     ) -> RecordLocation | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class ArchivedResponse:
+class ArchivedResponse(NamedTuple):
     """An archived response. Its body is *whole*, or read by `chunks`, or was not requested."""
 
     head: HttpHead
@@ -148,7 +146,7 @@ class Replayer:
         if repeated.revisit is not None:
             raise UnreadableRecord(self._archive, original, "it is a revisit of a revisit")
         head = record.revisit.head_over(repeated.head)
-        return self._response(location, replace(repeated, head=head))
+        return self._response(location, repeated._replace(head=head))
 
     def _response(self, location: RecordLocation, record: "_OpenRecord") -> ArchivedResponse:
         reader = None
@@ -163,26 +161,25 @@ class Replayer:
         if self._opener is open_local and 0 < location.length <= _TINY:
             octets = cached_bytes(location.file, location.offset, location.length)
             if octets is not None:
-                with self._translated_errors(location):
+                try:
                     usual = _open_usual(location, octets) if body else None
                     return usual or _open(location, octets, body=body)
+                except Exception as error:
+                    raise self._unreadable(location, error) from error
         return await self._in_thread(
             location, lambda: _open(location, body=body, opener=self._opener), _close_unused
         )
 
-    @contextmanager
-    def _translated_errors(self, location: RecordLocation) -> Iterator[None]:
-        try:
-            yield
-        except Damaged as damaged:
-            raise UnreadableRecord(self._archive, location, damaged.why) from damaged
-        except OSError as error:
+    def _unreadable(self, location: RecordLocation, error: Exception) -> UnreadableRecord:
+        """Return *error* as what a client is told; what no code foresees is logged."""
+        if isinstance(error, Damaged):
+            why = error.why
+        elif isinstance(error, OSError):
             why = f"the file cannot be read: {error.strerror}"
-            raise UnreadableRecord(self._archive, location, why) from error
-        except Exception as error:
+        else:
             self._log(self._archive, error)
             why = f"the record cannot be read: {place_of(error)}"
-            raise UnreadableRecord(self._archive, location, why) from error
+        return UnreadableRecord(self._archive, location, why)
 
     async def _in_thread(
         self,
@@ -192,12 +189,13 @@ class Replayer:
     ) -> T:
         future = self._threads.submit(work)
         try:
-            with self._translated_errors(location):
-                return await asyncio.wrap_future(future)
+            return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
             # The thread continues, and its result must be released.
             future.add_done_callback(undo)
             raise
+        except Exception as error:
+            raise self._unreadable(location, error) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +215,7 @@ class _Revisit:
         return self.response_head
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenRecord:
+class _OpenRecord(NamedTuple):
     head: HttpHead
     size: int | None = None
     whole: bytes | None = None

@@ -189,15 +189,12 @@ class Collection:
         await self._end_of_list(lower)
 
     async def _query_one(self, url: str, query: Callable[[Lookup], T | None]) -> T | None:
-        return await self._query(url, partial(self._answer_or_raise, url, query))
-
-    async def _query(self, url: str, query: Callable[[Lookup], T]) -> T:
         """Run *query* in the event loop, or in a thread if queries have to wait."""
         started = self._clock()
         if started >= self._slow_until:
             waits = self._waits()
             try:
-                return query(self._loop_lookup)
+                return self._answer_or_raise(url, query, self._loop_lookup)
             except (OSError, sqlite3.Error, ForeignIndex, NewerIndex, OutdatedIndex):
                 self._slow_until = (
                     started + _THREADS_ONLY
@@ -205,7 +202,9 @@ class Collection:
             finally:
                 if self._clock() - started > _SLOW and self._waits() > waits:
                     self._slow_until = started + _THREADS_ONLY
-        return await self._query_in_thread(url, partial(query, self._thread_lookup))
+        return await self._query_in_thread(
+            url, partial(self._answer_or_raise, url, query, self._thread_lookup)
+        )
 
     def _answer_or_raise(
         self, url: str, query: Callable[[Lookup], T | None], lookup: Lookup

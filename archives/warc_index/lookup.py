@@ -120,7 +120,7 @@ class Lookup:
 
     def __init__(self, index: Path, root: Path | str, busy_timeout: float) -> None:
         """Wait up to *busy_timeout* seconds for a process that has locked the file."""
-        self._index = index
+        self._index = str(index)
         self._root = str(root)
         self._busy_timeout = busy_timeout
         self._local = _ThreadConnection()
@@ -308,7 +308,7 @@ class Lookup:
                 self._connections.remove(local.connection)
                 local.connection.close()
                 local.connection = None
-            local.connection = open_reader(self._index, self._busy_timeout)
+            local.connection = open_reader(Path(self._index), self._busy_timeout)
             local.signature = signature
             self._connections.append(local.connection)
         return local.connection

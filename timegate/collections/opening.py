@@ -118,7 +118,7 @@ def _replay(opened: Mapping[str, OpenCollection], registry: Registry, base_url: 
 
     async def replayed(request: ClientRequest) -> Response | StreamingResponse:
         name, _, rest = request.rest.partition("/")
-        return await replays[name](request._replace(rest=rest))
+        return await replays[name](request.at(rest))
 
     return replayed
 

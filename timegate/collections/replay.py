@@ -8,7 +8,7 @@ so the content of a replay URL never changes.
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -16,14 +16,14 @@ from typing import Final, NamedTuple
 
 from multidict import CIMultiDict
 
-from archives.diagnostics import Diagnosis, Malformed
+from archives.diagnostics import Diagnosis, Diagnostic, Malformed
 from archives.errors import ArchiveError, Misbehaved
 from archives.formats.httpdate import http_date
 from archives.model import Closest
 from archives.moment import Moment
 from archives.source import Request, WantedCaptures
 from archives.surt import surt
-from archives.uri import check_text
+from archives.uri import check_text, without_user
 from archives.warc.replay import ArchivedResponse, Replayer, UnreadableRecord
 from archives.warc_index.model import IndexRow
 from timegate.collections import CONTAINMENT, CollectionAccess, address, memento_of
@@ -63,6 +63,8 @@ _VARY: Final = "prefer"
 _CACHE_CONTROL: Final = "max-age=86400, no-transform"
 _CACHE_SECONDS: Final = 60.0
 """Seconds for which the response cache keeps a small record that was read and checked."""
+_MOST_ASKED: Final = 4096
+"""Requests that are remembered, to recognise those that are repeated: 100 bytes each."""
 _OK: Final = 200
 _MOST_OTHERS: Final = 100
 """Captures among which the target of a redirect to the same key is looked for."""
@@ -77,7 +79,18 @@ class ReplayPath(NamedTuple):
     view: str
     """``id_`` for the raw bytes; other modifiers of Wayback Machines mean a page."""
     text: str
-    query: Query
+    url: str
+    at: Moment
+    diagnostics: Sequence[Diagnostic]
+
+    def query(self) -> Query:
+        """Return the query for another capture. Raises EarlyResponse if there is none."""
+        # PWID calls the bytes of a single file a part (V-1).
+        precision = "part" if self.view == RAW else None
+        try:
+            return query_for_url(self.url, self.at, self.diagnostics, precision=precision)
+        except NotNegotiable as error:
+            raise EarlyResponse(not_negotiable(error)) from error
 
 
 class CollectionReplay:
@@ -94,11 +107,13 @@ class CollectionReplay:
         self._replayer = replayer
         self._answers = answers
         self._base_url = base_url
+        self._asked = set[int]()
+        """Hashes of the last requests for small records."""
 
     async def __call__(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send the capture, or redirect to the nearest."""
         path = _replay_path(request.rest)
-        original = path.query.original
+        original = without_user(path.url)
         try:
             with CONTAINMENT.around(self._collection.id, original):
                 row = await self._collection.at(original, path.stamp)
@@ -107,7 +122,7 @@ class CollectionReplay:
             if row is not None and header_safe(row.url) in texts:
                 return await self._send(request, path, row)
             with CONTAINMENT.around(self._collection.id, original):
-                nearest = row or await self._collection.nearest(original, path.query.at)
+                nearest = row or await self._collection.nearest(original, path.at)
         except UnreadableRecord as error:
             return self._damaged_record(error)
         except ArchiveError as error:
@@ -116,17 +131,19 @@ class CollectionReplay:
 
     def _redirect(self, path: ReplayPath, row: IndexRow) -> Response:
         """Redirect to the capture of *row*, with a verdict about the difference."""
+        query = path.query()
         found = Closest(memento_of(row, self._collection.id, self._base_url), "cdx")
-        attempt = Attempt(self._collection.id, found, 0.0, path.query.original)
-        resolution = Resolution(path.query, Preferences(), attempt, (), (attempt,))
+        attempt = Attempt(self._collection.id, found, 0.0, query.original)
+        resolution = Resolution(query, Preferences(), attempt, (), (attempt,))
         response = self._answers.redirect(resolution, vary=_VARY)
         headers = {**response.headers, "Location": self._address(row.stamp, row.url, path.view)}
         return replace(response, headers=headers)
 
     def _not_found(self, path: ReplayPath, trouble: ArchiveError | None) -> Response:
-        attempt = Attempt(self._collection.id, trouble, 0.0, path.query.original)
-        resolution = Resolution(path.query, Preferences(), None, (), (attempt,))
-        links = self._answers.links(path.query)
+        query = path.query()
+        attempt = Attempt(self._collection.id, trouble, 0.0, query.original)
+        resolution = Resolution(query, Preferences(), None, (), (attempt,))
+        links = self._answers.links(query)
         return nothing_found(resolution, None, {"Vary": _VARY, "Link": links})
 
     def _damaged_record(self, error: UnreadableRecord) -> Response:
@@ -151,10 +168,27 @@ class CollectionReplay:
             headers["X-Archive-Orig-Status"] = str(status)
             status = _OK
         if status == _OK:
-            return await _ok_response(
-                request, archived, {**headers, **_etag_header(etag)}, etag
-            )
-        return await _full_response(request, status, archived, headers)
+            headers |= _etag_header(etag)
+            response = await _ok_response(request, archived, headers, etag)
+        else:
+            response = await _full_response(request, status, archived, headers)
+        if isinstance(response, Response) and response.status == status:  # not a part
+            return self._kept_if_repeated(request.rest, response)
+        return response
+
+    def _kept_if_repeated(self, target: str, response: Response) -> Response:
+        """Return *response*, to be kept by the response cache if *target* is repeated.
+
+        Most records are read once: keeping each takes 3 % of the instructions of its request,
+        and displaces what clients ask for again.
+        """
+        asked = hash(target)
+        if asked in self._asked:
+            return replace(response, keep=_CACHE_SECONDS)
+        if len(self._asked) >= _MOST_ASKED:
+            self._asked.clear()
+        self._asked.add(asked)
+        return response
 
     def _headers(
         self, path: ReplayPath, row: IndexRow, archived: ArchivedResponse
@@ -256,7 +290,7 @@ async def _full_response(
     request: ClientRequest, status: int, archived: ArchivedResponse, headers: dict[str, str]
 ) -> Response | StreamingResponse:
     if archived.whole is not None and request.method != "HEAD":
-        return Response(status, headers, archived.whole, _CACHE_SECONDS)
+        return Response(status, headers, archived.whole)
     if archived.size is not None:
         headers["Content-Length"] = str(archived.size)
     return StreamingResponse(status, headers, await _started(archived.chunks()))
@@ -294,16 +328,13 @@ def _replay_path(rest: str) -> ReplayPath:
         at = Moment(stamp)
         check_text(text)
         reading = read_url(text, Diagnosis())
-        # PWID calls the bytes of a single file a part (V-1).
-        precision = "part" if view == RAW else None
-        query = query_for_url(
-            reading.identifier.item or text, at, reading.diagnostics, precision=precision
-        )
     except Malformed as complaint:
         raise EarlyResponse(unreadable(complaint, rest)) from complaint
-    except NotNegotiable as error:
-        raise EarlyResponse(not_negotiable(error)) from error
-    return ReplayPath(stamp, view, header_safe(text), query)
+    url = reading.identifier.item or text
+    path = ReplayPath(stamp, view, header_safe(text), url, at, reading.diagnostics)
+    if url.count("://") > 1:
+        path.query()  # refuses a URL with too many others inside
+    return path
 
 
 def _etag_header(etag: str | None) -> dict[str, str]:

@@ -175,7 +175,7 @@ class Collections:
                 return self._captures_of(url, name)
             return Response(200, _JSON, msgspec.json.encode(site.addresses()))
         page = self._whole_page(request, name, rest)
-        return await site(request._replace(rest=rest)) if page is None else page
+        return await site(request.at(rest)) if page is None else page
 
     def _whole_page(self, request: ClientRequest, name: str, rest: str) -> Response | None:
         """Lead a person who opens a capture to the whole page; None for all others.

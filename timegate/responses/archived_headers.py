@@ -6,7 +6,7 @@ sent as ``X-Archive-Orig-*``, which browsers ignore; those of the connection are
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from archives.diagnostics import Malformed
@@ -52,6 +52,7 @@ _OF_CONNECTION: Final = frozenset(
         *("transfer-encoding", "upgrade", "proxy-authenticate", "proxy-authorization"),
     }
 )
+_UNSENT: Final = _OF_CONTENT | _OF_CONNECTION
 _NAME: Final = re.compile(r"[A-Za-z0-9-]{1,60}")
 _WEB: Final = ("http://", "https://")
 
@@ -132,7 +133,10 @@ def page_headers(headers: dict[str, str]) -> dict[str, str]:
 def prefixed_headers(fields: Fields) -> dict[str, str]:
     """Return all other archived headers with the prefix ``X-Archive-Orig-``."""
     headers: dict[str, str] = {}
-    for name, value in _other_fields(fields):
+    unsent = _unsent(fields)
+    for name, value in fields:
+        if name.lower() in unsent or not _NAME.fullmatch(name):
+            continue
         prefixed = f"X-Archive-Orig-{name.title()}"
         if prefixed in headers:
             # RFC 9110 5.2: repeated fields may be joined.
@@ -142,17 +146,12 @@ def prefixed_headers(fields: Fields) -> dict[str, str]:
     return headers
 
 
-def _other_fields(fields: Fields) -> Iterator[tuple[str, str]]:
-    dropped = _OF_CONNECTION | _named_by_connection(fields)
-    for name, value in fields:
-        lower = name.lower()
-        if lower not in dropped and lower not in _OF_CONTENT and _NAME.fullmatch(name):
-            yield name, value
-
-
-def _named_by_connection(fields: Fields) -> frozenset[str]:
-    named = ",".join(value for name, value in fields if name.lower() == "connection")
-    return frozenset(part.strip().lower() for part in named.split(","))
+def _unsent(fields: Fields) -> frozenset[str]:
+    """Return the names of fields of the content, and of the archived connection."""
+    named = [value for name, value in fields if name.lower() == "connection"]
+    if not named:
+        return _UNSENT
+    return _UNSENT.union(part.strip().lower() for part in ",".join(named).split(","))
 
 
 def value_of(fields: Fields, wanted: str) -> str:

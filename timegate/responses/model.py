@@ -36,7 +36,11 @@ class ClientRequest(NamedTuple):
 
     def below(self, prefix: str) -> "ClientRequest":
         """Return the same request with *prefix* removed from its target."""
-        return self._replace(rest=self.rest.removeprefix(prefix))
+        return self.at(self.rest.removeprefix(prefix))
+
+    def at(self, rest: str) -> "ClientRequest":
+        """Return the same request with *rest* as its target."""
+        return ClientRequest(self.method, rest, self.headers, self.repeated, self.context)
 
     @property
     def preferences(self) -> tuple[Preferences, tuple[str, ...]]:

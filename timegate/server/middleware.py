@@ -41,7 +41,6 @@ from timegate.server.connection_limit import (
 )
 from timegate.server.response_cache import (
     ResponseCache,
-    is_repeated,
     key_of,
     repeated_times,
     wants_part,
@@ -96,12 +95,15 @@ class Incoming:
         "quota",
         "redis_time",
         "request",
+        "route",
         "target",
     )
 
     def __init__(self, request: web.BaseRequest, target: str, limits: ClientLimits) -> None:
         self.request = request
         self.target = target
+        self.route = ""
+        """Set by `handled`."""
         self.body = b""
         self.hidden: frozenset[str] = frozenset()
         self.quota: ClientQuota | None = None
@@ -285,10 +287,9 @@ def middleware(  # noqa: PLR0913, PLR0917 -- the parts of the layers
         private_responses(limits) if limits.restrictions else None,
         blocklist(limits),
         redis_time_limit if uses_redis else None,
-        metrics(routes, observe),
+        metrics(observe),
         None if trace is None else tracing(routes, trace),
         None if problem_page is None else html_problems(problem_page),
-        early_responses,
     ]
     return [layer for layer in layers if layer is not None]
 
@@ -362,15 +363,17 @@ def response_cache(cache: ResponseCache) -> Middleware:
         key = key_of(request, incoming.target, incoming.hidden)
         if not wants_part(request):
             hit = cache.get(key)
-            if hit is None and not is_repeated(request):
+            if hit is None:
                 hit = cache.at_another_time(key)
+                hit = None if hit is not None and repeated_times(request) else hit
             if hit is not None:
                 return hit
         began = cache.began()
         response = await call_next(incoming)
         exceeded = incoming.quota is not None and incoming.quota.retry_after is not None
         if isinstance(response, Response) and not exceeded:
-            response = with_all_fields(response)
+            if response.keep:
+                response = with_all_fields(response)
             cache.put(key, response, began)
         return response
 
@@ -557,14 +560,13 @@ async def redis_time_limit(incoming: Incoming, call_next: Next) -> Outgoing:
     return await call_next(incoming)
 
 
-def metrics(routes: Routes, observe: Observe) -> Middleware:
+def metrics(observe: Observe) -> Middleware:
     """Count responses by route."""
 
     async def counted(incoming: Incoming, call_next: Next) -> Outgoing:
         began = time.perf_counter()
         response = await call_next(incoming)
-        route, _, _ = routes.find(incoming.target)
-        observe(route, response.status, time.perf_counter() - began)
+        observe(incoming.route, response.status, time.perf_counter() - began)
         return response
 
     return counted
@@ -598,19 +600,14 @@ def html_problems(problem_page: ProblemPage) -> Middleware:
     return shown
 
 
-async def early_responses(incoming: Incoming, call_next: Next) -> Outgoing:
-    """Return the response of a handler that ends early."""
-    try:
-        return await call_next(incoming)
-    except EarlyResponse as early:
-        return early.response
-
-
 async def handled(routes: Routes, incoming: Incoming) -> Outgoing:
-    """Call the handler of the route."""
-    _, handler, rest = routes.find(incoming.target)
+    """Call the handler of the route; it may end early."""
+    incoming.route, handler, rest = routes.find(incoming.target)
     request = incoming.request
     repeated = repeated_times(request)
-    return await handler(
-        ClientRequest(request.method, rest, request.headers, repeated, incoming.context)
-    )
+    try:
+        return await handler(
+            ClientRequest(request.method, rest, request.headers, repeated, incoming.context)
+        )
+    except EarlyResponse as early:
+        return early.response

@@ -137,12 +137,7 @@ _TIMES: Final = (
 def repeated_times(request: web.BaseRequest) -> frozenset[str]:
     """Return the fields with a time that there are more than one of."""
     headers = request.headers
-    return frozenset(n for n in _TIMES if n in headers and len(headers.getall(n)) > 1)
-
-
-def is_repeated(request: web.BaseRequest) -> bool:
-    """Whether a field with a time is repeated."""
-    return bool(repeated_times(request))
+    return frozenset([n for n in _TIMES if n in headers and len(headers.getall(n)) > 1])
 
 
 _TIME: Final = 2
