@@ -60,16 +60,17 @@ class UniformNeighbours(Mapping[Relation, Memento]):
     made only of what is read.
     """
 
-    __slots__ = ("_chosen", "_prefix", "stamps")
+    __slots__ = ("memento", "prefix", "stamps")
 
-    def __init__(self, chosen: Memento, prefix: str, stamps: Mapping[Relation, str]) -> None:
-        """*prefix* is what precedes the stamp in the address of *chosen*."""
-        self._chosen = chosen
-        self._prefix = prefix
+    def __init__(self, memento: Memento, prefix: str, stamps: Mapping[Relation, str]) -> None:
+        self.memento = memento
+        """The one that the archive chose."""
+        self.prefix = prefix
+        """What precedes the stamp in the addresses of all of them."""
         self.stamps = stamps
 
     def __getitem__(self, relation: Relation) -> Memento:
-        chosen, prefix, stamp = self._chosen, self._prefix, self.stamps[relation]
+        chosen, prefix, stamp = self.memento, self.prefix, self.stamps[relation]
         behind = chosen.uri[len(prefix) + len(chosen.stamp) :]
         return Memento(stamp, f"{prefix}{stamp}{behind}", chosen.original, chosen.archive)
 

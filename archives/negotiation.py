@@ -217,13 +217,15 @@ class Negotiator:
         if reply.status not in REDIRECTS or "memento-datetime" in headers:
             return None
         location, link = headers.get("location", ""), headers.get("link", "")
-        found = common_redirect(location, link, question.original, self._entry.id, self._latest)
+        around = common_redirect(
+            location, link, question.original, self._entry.id, self._latest
+        )
         # All its mementos are at one server: that of the location.
-        if found is None or not found.prefix.startswith(self._addresses.usual):
+        if around is None or not around.prefix.startswith(self._addresses.usual):
             return None
         if reply.url.startswith("https:") and downgrades(reply.url, location):
             return None
-        memento, around = found.memento, found.neighbours
+        memento = around.memento
         self._observed.observe(memento.stamp, around.stamps.values(), question.requested)
         return Closest(memento, question.via, (), around)
 
