@@ -6,6 +6,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
+from msgspec import Struct
+
 from archives.moment import Moment
 
 
@@ -104,10 +106,11 @@ class Hop(NamedTuple):
     """The time in its ``Memento-Datetime``; None without a plausible one."""
 
 
-class Closest(NamedTuple):
+class Closest(Struct, frozen=True):
     """The answer of one archive to a query for the capture closest to a moment.
 
-    A tuple, as `Memento`: a frozen dataclass takes four times as long to make.
+    A Struct: making a named tuple takes three times as many instructions, a frozen dataclass
+    ten times.
     """
 
     memento: Memento

@@ -9,7 +9,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from msgspec import Struct, structs
 
 from archives.addresses import ArchiveAddresses, RefusedAddress, downgrades
 from archives.errors import Gated, Misbehaved, Refused
@@ -108,7 +110,7 @@ class ObservedSelection:
                 return
 
 
-class Question(NamedTuple):
+class Question(Struct, frozen=True):
     """A request to *url* for the capture of *original* nearest to *at*."""
 
     url: str
@@ -316,7 +318,9 @@ class Negotiator:
         if "accept-datetime" in question.headers and statement.status in REDIRECTS:
             # A TimeGate that redirects without a target is no memento itself.
             delivered = delivered and uri != question.url
-        return closest._replace(evidence="delivered" if delivered else "promised", hops=hops)
+        return structs.replace(
+            closest, evidence="delivered" if delivered else "promised", hops=hops
+        )
 
     def _address(self, statement: Statement, question: Question) -> tuple[str, tuple[str, ...]]:
         """Return the URI-M: Content-Location, or the link, or else the requested address."""

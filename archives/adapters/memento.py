@@ -4,6 +4,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
+from msgspec import structs
+
 from archives.addresses import AddressPolicy
 from archives.formats.httpdate import http_date
 from archives.listing import list_captures
@@ -44,7 +46,7 @@ class MementoArchive:
             for relation, memento in found.neighbours.items()
             if relation not in ("first", "last")
         }
-        return found._replace(neighbours=around)
+        return structs.replace(found, neighbours=around)
 
     def mementos(
         self,

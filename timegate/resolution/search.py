@@ -17,6 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from msgspec import structs
+
 from archives.errors import ArchiveError, Unreachable
 from timegate.resolution.coalescing import AnswerMemory, Coalescer
 from timegate.resolution.context import Places, RequestContext, busy
@@ -329,7 +331,7 @@ class Search:
         query = replace(self._query, original=variant.url)
         attempts = fresh(query, self._preferences, cached)
         for attempt in attempts:
-            self._take(attempt._replace(variant=variant.rule))
+            self._take(structs.replace(attempt, variant=variant.rule))
         return [attempt.archive for attempt in attempts]
 
     def _absent(self) -> list[str]:
@@ -413,7 +415,7 @@ class Search:
         attempt = task.result()
         # The question may have been started by a search in which the URL is a variant.
         if attempt.variant != rule:
-            attempt = attempt._replace(variant=rule)
+            attempt = structs.replace(attempt, variant=rule)
         return self._take(attempt)
 
     def _is_news(self, attempt: Attempt) -> bool:

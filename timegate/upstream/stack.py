@@ -19,6 +19,8 @@ from functools import cache
 from importlib.metadata import version
 from types import TracebackType
 
+from msgspec import structs
+
 from archives.errors import Resting
 from archives.model import ArchiveEntry, Limits
 from archives.registry import endpoints
@@ -169,7 +171,7 @@ class GuardedFetcher:
         guard, context = self._guard, self._context
         if guard.loop_name:
             passed = with_own(context.passed, guard.loop_name)
-            request = request._replace(headers={**request.headers, FIELD: passed})
+            request = structs.replace(request, headers={**request.headers, FIELD: passed})
         guarded = _GuardedRequest(guard, request, context)
         if context.budget is None:
             return guarded
