@@ -1,6 +1,5 @@
 """A verdict in words: one sentence for each member, with the requested and the actual value."""
 
-from dataclasses import replace
 from typing import Final
 
 import pytest
@@ -13,7 +12,7 @@ from timegate.verdict.words import explained, grade
 
 
 def sentences_for(**members: Member) -> dict[str, tuple[str, str]]:
-    judged = replace(Verdict(Member("approximate")), **members)
+    judged = structs.replace(Verdict(Member("approximate")), **members)
     return {point.topic: (point.tone, point.sentence) for point in explained(judged)}
 
 
