@@ -158,14 +158,11 @@ class Adapter(Protocol):
     ) -> AsyncGenerator[Sequence[Memento], None]: ...
 
 
-class AdapterSource:
+class AdapterSource(Struct, frozen=True):
     """A `Source`: an adapter with the fetcher for one request. Cheap to create."""
 
-    __slots__ = ("adapter", "fetch")
-
-    def __init__(self, adapter: Adapter, fetch: Fetcher) -> None:
-        self.adapter = adapter
-        self.fetch = fetch
+    adapter: Adapter
+    fetch: Fetcher
 
     @property
     def entry(self) -> ArchiveEntry:
