@@ -18,7 +18,6 @@ from archives.diagnostics import Malformed
 from archives.formats.httpdate import stamp_from_http_date
 from archives.formats.linkformat import (
     Link,
-    SplitLinks,
     parse_header,
     relations,
     resolved,
@@ -206,55 +205,45 @@ class Statement:
         return found
 
 
-class ProvedRedirect(NamedTuple):
-    """The memento that a redirect leads to, with the neighbours that it links."""
-
-    memento: Memento
-    neighbours: UniformNeighbours
-    prefix: str
-    """How the addresses of all these mementos begin: up to their stamps."""
-
-
 def common_redirect(
     location: str, link: str, requested: str, archive: str, now: str
-) -> ProvedRedirect | None:
+) -> UniformNeighbours | None:
     """Read the redirect that most TimeGates send; None for any other.
 
     Its *location* ends with a stamp and the *requested* URL, which is the only linked original.
     All mementos in *link* have addresses of the same form, and plausible dates that agree with
-    their digits. Such a reply cannot contradict itself: the result is that of `Statement` and
-    `weigh`, in a fifth of the time (decision 12).
+    their digits. Such a reply cannot contradict itself: memento and neighbours are those of
+    `Statement` and `weigh`, in a fifth of the time (decision 12).
     """
     end = "/" + requested
     prefix = location[: -_STAMP_DIGITS - len(end)]
     if not (location.endswith(end) and _is_plain(location) and _precedes_stamp(prefix)):
         return None
     chosen = location[len(prefix) : -len(end)]
-    links = split_at_dates(link)
-    if links is None or not _has_only_original(links.between, requested):
+    parts = split_at_dates(link)
+    if parts is None or not _has_only_original(parts[::4], requested):
         return None
-    linked = _uniform_stamps(links, prefix, end, chosen, now)
+    linked = _uniform_stamps(parts, prefix, end, chosen, now)
     # A prefix that has the digits too would be ambiguous.
     if linked is None or chosen in prefix:
         return None
-    memento = Memento(chosen, location, requested, archive)
-    return ProvedRedirect(memento, UniformNeighbours(memento, prefix, linked), prefix)
+    return UniformNeighbours(Memento(chosen, location, requested, archive), prefix, linked)
 
 
 def _uniform_stamps(
-    links: SplitLinks, prefix: str, end: str, chosen: str, now: str
+    parts: list[str], prefix: str, end: str, chosen: str, now: str
 ) -> dict[Relation, str] | None:
-    """Return the stamps of the neighbours of the *chosen* stamp among *links*.
+    """Return the stamps of the neighbours of the *chosen* stamp among split links.
 
     None if it is not linked, or if a memento is not at *prefix*, its stamp and *end*.
     """
-    stamps = [stamp for stamp in map(_stamp, links.dates) if stamp is not None]
-    if chosen not in stamps or links.targets != [prefix + stamp + end for stamp in stamps]:
+    stamps = [stamp for stamp in map(_stamp, parts[3::4]) if stamp is not None]
+    if chosen not in stamps or parts[1::4] != [prefix + stamp + end for stamp in stamps]:
         return None
     if min(stamps) < BEFORE_THE_WEB or max(stamps) > now:
         return None
     linked: dict[Relation, str] = {}
-    for names, stamp in zip(map(_memento_relations, links.rels), stamps, strict=True):
+    for names, stamp in zip(map(_memento_relations, parts[2::4]), stamps, strict=True):
         if names is None:
             return None
         for name in names:

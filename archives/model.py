@@ -6,6 +6,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
+from msgspec import Struct
+
 from archives.moment import Moment
 
 
@@ -60,16 +62,17 @@ class UniformNeighbours(Mapping[Relation, Memento]):
     made only of what is read.
     """
 
-    __slots__ = ("_chosen", "_prefix", "stamps")
+    __slots__ = ("memento", "prefix", "stamps")
 
-    def __init__(self, chosen: Memento, prefix: str, stamps: Mapping[Relation, str]) -> None:
-        """*prefix* is what precedes the stamp in the address of *chosen*."""
-        self._chosen = chosen
-        self._prefix = prefix
+    def __init__(self, memento: Memento, prefix: str, stamps: Mapping[Relation, str]) -> None:
+        self.memento = memento
+        """The one that the archive chose."""
+        self.prefix = prefix
+        """What precedes the stamp in the addresses of all of them."""
         self.stamps = stamps
 
     def __getitem__(self, relation: Relation) -> Memento:
-        chosen, prefix, stamp = self._chosen, self._prefix, self.stamps[relation]
+        chosen, prefix, stamp = self.memento, self.prefix, self.stamps[relation]
         behind = chosen.uri[len(prefix) + len(chosen.stamp) :]
         return Memento(stamp, f"{prefix}{stamp}{behind}", chosen.original, chosen.archive)
 
@@ -103,10 +106,11 @@ class Hop(NamedTuple):
     """The time in its ``Memento-Datetime``; None without a plausible one."""
 
 
-class Closest(NamedTuple):
+class Closest(Struct, frozen=True):
     """The answer of one archive to a query for the capture closest to a moment.
 
-    A tuple, as `Memento`: a frozen dataclass takes four times as long to make.
+    A Struct: making a named tuple takes three times as many instructions, a frozen dataclass
+    ten times.
     """
 
     memento: Memento

@@ -9,7 +9,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from msgspec import Struct, structs
 
 from archives.addresses import ArchiveAddresses, RefusedAddress, downgrades
 from archives.errors import Gated, Misbehaved, Refused
@@ -108,7 +110,7 @@ class ObservedSelection:
                 return
 
 
-class Question(NamedTuple):
+class Question(Struct, frozen=True):
     """A request to *url* for the capture of *original* nearest to *at*."""
 
     url: str
@@ -217,13 +219,15 @@ class Negotiator:
         if reply.status not in REDIRECTS or "memento-datetime" in headers:
             return None
         location, link = headers.get("location", ""), headers.get("link", "")
-        found = common_redirect(location, link, question.original, self._entry.id, self._latest)
+        around = common_redirect(
+            location, link, question.original, self._entry.id, self._latest
+        )
         # All its mementos are at one server: that of the location.
-        if found is None or not found.prefix.startswith(self._addresses.usual):
+        if around is None or not around.prefix.startswith(self._addresses.usual):
             return None
         if reply.url.startswith("https:") and downgrades(reply.url, location):
             return None
-        memento, around = found.memento, found.neighbours
+        memento = around.memento
         self._observed.observe(memento.stamp, around.stamps.values(), question.requested)
         return Closest(memento, question.via, (), around)
 
@@ -314,7 +318,9 @@ class Negotiator:
         if "accept-datetime" in question.headers and statement.status in REDIRECTS:
             # A TimeGate that redirects without a target is no memento itself.
             delivered = delivered and uri != question.url
-        return closest._replace(evidence="delivered" if delivered else "promised", hops=hops)
+        return structs.replace(
+            closest, evidence="delivered" if delivered else "promised", hops=hops
+        )
 
     def _address(self, statement: Statement, question: Question) -> tuple[str, tuple[str, ...]]:
         """Return the URI-M: Content-Location, or the link, or else the requested address."""

@@ -8,7 +8,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Mapping, S
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Final, Literal, Protocol
+
+from msgspec import Struct
 
 from archives.model import ArchiveEntry, Closest, Memento, Selection
 from archives.moment import Moment, second_of
@@ -19,7 +21,7 @@ Purpose = Literal["memento", "index"]
 """What a request is for; archives limit look-ups in their index more than mementos."""
 
 
-class Request(NamedTuple):
+class Request(Struct, frozen=True):
     """One request to one archive. Only what is written here is sent."""
 
     method: Literal["GET", "HEAD", "OPTIONS"]
@@ -156,14 +158,11 @@ class Adapter(Protocol):
     ) -> AsyncGenerator[Sequence[Memento], None]: ...
 
 
-class AdapterSource:
+class AdapterSource(Struct, frozen=True):
     """A `Source`: an adapter with the fetcher for one request. Cheap to create."""
 
-    __slots__ = ("adapter", "fetch")
-
-    def __init__(self, adapter: Adapter, fetch: Fetcher) -> None:
-        self.adapter = adapter
-        self.fetch = fetch
+    adapter: Adapter
+    fetch: Fetcher
 
     @property
     def entry(self) -> ArchiveEntry:

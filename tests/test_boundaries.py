@@ -393,7 +393,7 @@ BOUNDARIES: Mapping[str, Scenario | str] = {
     "timegate/endpoints/raw_proxy.py _sent": raw_bytes,
     "timegate/collections/replay.py __call__": an_index_of_a_collection,
     "timegate/endpoints/wayback.py _contained": an_availability,
-    "timegate/resolution/coalescing.py _attempt": a_cached_answer,
+    "timegate/resolution/coalescing.py _answer": a_cached_answer,
     # These have tests of their own.
     "timegate/extract/part_evidence.py seen": (
         "tests/timegate/extract/test_page_parts.py "

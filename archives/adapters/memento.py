@@ -1,8 +1,10 @@
 """Archives with Memento: a TimeGate, and TimeMaps (RFC 7089)."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
+
+from msgspec import structs
 
 from archives.addresses import AddressPolicy
 from archives.formats.httpdate import http_date
@@ -30,21 +32,28 @@ class MementoArchive:
         """How the archive selects, as its answers show."""
         return self._negotiator.selection
 
-    async def closest(self, fetch: Fetcher, original: str, at: Moment | None) -> Closest | None:
+    def closest(
+        self, fetch: Fetcher, original: str, at: Moment | None
+    ) -> Coroutine[object, object, Closest | None]:
         """Query the TimeGate; without a time it returns the newest capture (M-14)."""
         requested, headers = _asked_at(at and at.digits, self._negotiator.selection)
         page = original.partition("#")[0]
         question = Question(self._timegate + page, page, at, "timegate", headers, requested)
+        if self.entry.aggregator:
+            return self._without_ends(fetch, question)
+        return self._negotiator.closest(fetch, question)
+
+    async def _without_ends(self, fetch: Fetcher, question: Question) -> Closest | None:
+        """Leave out the first and last memento of the archives that an aggregator asked."""
         found = await self._negotiator.closest(fetch, question)
-        if found is None or not self.entry.aggregator:
-            return found
-        # An aggregator links the first and last of the archives that it happened to ask.
+        if found is None:
+            return None
         around: dict[Relation, Memento] = {
             relation: memento
             for relation, memento in found.neighbours.items()
             if relation not in ("first", "last")
         }
-        return found._replace(neighbours=around)
+        return structs.replace(found, neighbours=around)
 
     def mementos(
         self,

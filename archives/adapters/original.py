@@ -17,6 +17,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from msgspec import structs
+
 from archives.addresses import AddressPolicy, downgrades
 from archives.errors import Misbehaved, Refused
 from archives.evidence import links_of, same_page
@@ -106,7 +108,9 @@ class OriginalTimeGates:
         negotiator = Negotiator(self.entry, addresses, self._clock)
         question = Question(spoken.timegate, page, at, "timegate", headers, requested)
         found = await negotiator.closest(fetch, question)
-        return None if found is None else found._replace(hops=(*spoken.hops, *found.hops))
+        return (
+            None if found is None else structs.replace(found, hops=(*spoken.hops, *found.hops))
+        )
 
     async def mementos(
         self,

@@ -8,6 +8,8 @@ from collections.abc import AsyncGenerator, Sequence
 from datetime import timedelta
 from typing import Final
 
+from msgspec import structs
+
 from archives.addresses import AddressPolicy
 from archives.listing import filled, list_captures
 from archives.model import ArchiveEntry, Closest, Memento, Selection
@@ -53,7 +55,8 @@ class WaybackArchive:
         memento = found.memento
         # The replay of the capture that was delivered; of another address nothing is known.
         is_its_own = memento.uri == filled(self._template, memento.stamp, memento.original)
-        return found._replace(
+        return structs.replace(
+            found,
             memento=self._replayed(memento),
             neighbours=near,
             evidence=found.evidence if is_its_own else "promised",

@@ -176,26 +176,15 @@ def parse_header(value: str) -> list[Link]:
     return _plain_links(value) or _all_links(value)
 
 
-class SplitLinks(NamedTuple):
-    """The value of ``Link``, split at its dated links."""
-
-    between: list[str]
-    """What lies before, between and after the dated links."""
-    targets: list[str]
-    rels: list[str]
-    dates: list[str]
-
-
-def split_at_dates(value: str) -> SplitLinks | None:
+def split_at_dates(value: str) -> list[str] | None:
     """Split *value* at links with ``rel``, ``datetime`` and perhaps ``collection``, as written.
 
-    None for a value that is too long. Each text may contain anything but the character that
-    ends it: use only what equals a text that is known.
+    The parts are what lies before the first of them, its target, ``rel`` and ``datetime``, what
+    lies before the next, and so on; at last what lies behind all. None for a value that is too
+    long. Each part may contain anything but the character that ends it: use only what equals a
+    text that is known.
     """
-    if len(value) >= LONGEST_ITEM:
-        return None
-    parts = _DATED_LINK.split(value)
-    return SplitLinks(parts[::4], parts[1::4], parts[2::4], parts[3::4])
+    return None if len(value) >= LONGEST_ITEM else _DATED_LINK.split(value)
 
 
 def undated_links(value: str) -> list[tuple[str, str]] | None:

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from archives.adapters import source_for
 from archives.errors import ArchiveError
-from archives.evidence import ProvedRedirect, common_redirect
+from archives.evidence import common_redirect
 from archives.formats.httpdate import http_date
-from archives.model import Closest, Memento
+from archives.model import Closest, Memento, UniformNeighbours
 from archives.moment import Moment
 from archives.nearest import true_neighbours
 from tests.fakes import Canned, FakeFetcher, an_entry, clock
@@ -90,7 +90,7 @@ def _with_undated_link(redirect: dict[str, str]) -> dict[str, str]:
     return {**redirect, "link": ", ".join(filter(None, (redirect["link"], UNDATED)))}
 
 
-def read(redirect: dict[str, str]) -> ProvedRedirect | None:
+def read(redirect: dict[str, str]) -> UniformNeighbours | None:
     return common_redirect(redirect["location"], redirect["link"], URL, "mine", NOW)
 
 
@@ -126,7 +126,7 @@ def test_the_common_redirect_proves_what_the_general_reading_proves(
     at = Moment(common.memento.stamp)
     answer = asyncio.run(negotiated(_with_undated_link(redirect), at))
 
-    around = true_neighbours(common.memento, common.neighbours)
+    around = true_neighbours(common.memento, common)
     assert answer == Closest(common.memento, "timegate", (), around)
 
 
@@ -154,7 +154,7 @@ def test_the_common_redirect_links_the_memento_and_its_neighbours() -> None:
 
     assert found is not None
     assert found.memento == chosen
-    assert found.neighbours == {"first": first, "prev": first}
+    assert found == {"first": first, "prev": first}
     assert found.prefix == f"{BASE}/"
 
 
@@ -199,4 +199,4 @@ def test_a_memento_on_the_wrong_side_is_no_neighbour() -> None:
     found = read({"location": f"{BASE}/{CHOSEN}/{URL}", "link": f"{ORIGINAL}, {DATED}, {late}"})
 
     assert found is not None
-    assert dict(found.neighbours.stamps) == {"last": "20200202020202"}
+    assert dict(found.stamps) == {"last": "20200202020202"}

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Final, Literal, NamedTuple, Protocol
 
+from msgspec import Struct
+
 from archives.model import Closest, Memento
 from archives.moment import Moment, second_of
 from archives.nearest import nearest_candidate
@@ -74,18 +76,15 @@ class WantedTime(NamedTuple):
         return cls(at, digits[:SECOND], Moment.of(at.negotiated).digits)
 
 
-class KnownAnswer:
+class KnownAnswer(Struct, eq=False):
     """An answer of an archive, and the span that it covers."""
 
-    __slots__ = ("_key", "_span", "asked", "given_at", "outcome")
-
-    def __init__(self, given_at: float, asked: str, outcome: Closest | None) -> None:
-        self.given_at = given_at
-        self.asked = asked
-        """The time of the question, as in `WantedTime.asked`."""
-        self.outcome = outcome
-        self._span: Span | None = None
-        self._key: str | None = None
+    given_at: float
+    asked: str
+    """The time of the question, as in `WantedTime.asked`."""
+    outcome: Closest | None
+    _span: Span | None = None
+    _key: str | None = None
 
     @property
     def span(self) -> Span:

@@ -5,6 +5,8 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from msgspec import structs
+
 from archives.addresses import AddressPolicy
 from archives.errors import Resting
 from archives.listing.ranges import RangeBatch, UrlRange, list_range, lists_ranges
@@ -60,12 +62,12 @@ class RangeLists:
         """Merge the lists of *archives*; those without an index are noted as failures."""
         named = list(archives)
         listed = [name for name in named if self._lists_ranges(name)]
-        context = context._replace(budget=Budget(MOST_REQUESTS, MOST_OCTETS))
+        context = structs.replace(context, budget=Budget(MOST_REQUESTS, MOST_OCTETS))
         async with AsyncExitStack() as stack:
             if context.quota is not None:
                 charge = await context.quota.charge(query.url)
                 stack.callback(charge.settle)
-                context = context._replace(charge=charge)
+                context = structs.replace(context, charge=charge)
             lists = {name: self._of(name, query, preferences, context) for name in listed}
             merge = await stack.enter_async_context(merged_ranges(lists, query.url, turns))
             merge.note_unlisted(name for name in named if name not in lists)

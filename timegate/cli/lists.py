@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from msgspec import structs
+
 from archives.model import ArchiveEntry, Rate
 from timegate.batch.dispatch import Answered, LaneLimits
 from timegate.batch.host_queries import HostQueries
@@ -158,7 +160,7 @@ async def opened_core(job: ListJob) -> AsyncIterator["Core"]:
 async def _resolve(
     core: "Core", query: Query, preferences: Preferences, answered: Answered
 ) -> Resolution:
-    context = UNLIMITED._replace(answered=answered)
+    context = structs.replace(UNLIMITED, answered=answered)
     return await core.resolver.resolve(query, preferences, context)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
 import msgspec
+from msgspec import structs
 
 from archives.diagnostics import Diagnosis, Malformed
 from archives.errors import ArchiveError
@@ -218,7 +219,7 @@ class CollectionExtents:
         if row is None:
             return resolution
         await (await self._opened.replayer.open(row, body=False)).close()
-        held = best._replace(outcome=best.outcome._replace(evidence="held"))
+        held = structs.replace(best, outcome=structs.replace(best.outcome, evidence="held"))
         return replace(resolution, best=held, attempts=(held,))
 
     def _read(self, text: str) -> ParsedIdentifier:

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from cachetools import TTLCache
+from msgspec import structs
 
 from archives.diagnostics import Diagnosis, Malformed
 from archives.errors import ArchiveError
@@ -218,10 +219,10 @@ class ReplayEndpoint:
         self, place: ReplayPlace, query: Query, context: RequestContext
     ) -> "ArchivedBytes | _NotHeld":
         """Return the file: from the archive of the page, else from another one."""
-        context = context._replace(budget=self._budget_of(place))
+        context = structs.replace(context, budget=self._budget_of(place))
         if place.use != PAGE:
             # A part that the blocklist stops does not stop the page.
-            context = context._replace(blocked=[])
+            context = structs.replace(context, blocked=[])
         lacking = _NotHeld("no archive that was asked holds it", failed=False)
         for preferences in self._searches(place):
             resolution = await self._answers.resolve(query, preferences, context)

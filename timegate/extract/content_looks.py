@@ -12,6 +12,7 @@ from hashlib import sha1
 from typing import Final
 
 from cachetools import TTLCache
+from msgspec import structs
 
 from archives.errors import ArchiveError
 from archives.evidence import same_key
@@ -128,8 +129,8 @@ class ContentLooks:
         until: float,
     ) -> Resolution:
         budget = Budget(self._limits.requests, self._limits.octets, context.quota)
-        context = context._replace(
-            quota=None, charge=charge, budget=budget, redis_time=None, blocked=[]
+        context = structs.replace(
+            context, quota=None, charge=charge, budget=budget, redis_time=None, blocked=[]
         )
         look = _Look(resolution, self, context, budget, until)
         found = await look.run()
@@ -490,7 +491,7 @@ def _with_best(resolution: Resolution, best: LookedCopy, found: Comparison) -> R
     hop = Hop(memento.uri, memento.status or 200, memento.stamp[:14])
     held: Evidence = "held" if closest.evidence == "held" else "delivered"
     outcome = Closest(memento, closest.via, (), {}, held, (hop,))
-    chosen = source._replace(outcome=outcome, unchecked="")
+    chosen = structs.replace(source, outcome=outcome, unchecked="")
     rest = tuple(each for each in attempts if each is not source)
     if source is not resolution.best and resolution.best is not None:
         rest = (resolution.best, *(each for each in rest if each is not resolution.best))

@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeVar
 
+from msgspec import structs
+
 from archives.errors import ArchiveError, Queued
 from archives.model import Memento
 from archives.registry import Registry
@@ -75,7 +77,7 @@ class PageParts:
             self._registry,
             self._containment,
             # A part that the blocklist stops does not stop the page.
-            context._replace(quota=quota, budget=budget, redis_time=None, blocked=[]),
+            structs.replace(context, quota=quota, budget=budget, redis_time=None, blocked=[]),
             budget,
             asyncio.get_running_loop().time() + limits.seconds,
         )

@@ -8,6 +8,8 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from typing import Final, NamedTuple, Protocol
 
+from msgspec import structs
+
 from archives.errors import Misbehaved, Resting
 from archives.listing import has_second_list
 from archives.model import Memento
@@ -107,7 +109,7 @@ class _Conditional:
     async def _sent(self, request: Request) -> AsyncGenerator[Reply]:
         fields = _conditions(request, self._known)
         if fields:
-            request = request._replace(headers={**request.headers, **fields})
+            request = structs.replace(request, headers={**request.headers, **fields})
         async with self._fetch(request) as reply:
             if not fields or reply.status != 304:
                 self._versions.append(_version(request, reply))

@@ -5,6 +5,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple
 
+from msgspec import structs
+
 from archives.errors import ArchiveError
 from archives.model import Memento
 from timegate.access.blocklist import Blocklist
@@ -87,7 +89,7 @@ def _resolving(
         query: Query, preferences: Preferences, answered: Callable[[str], None]
     ) -> Resolution:
         return await core.resolver.resolve(
-            query, preferences, context._replace(answered=answered)
+            query, preferences, structs.replace(context, answered=answered)
         )
 
     environment = BatchEnvironment(

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Final
 
+from msgspec import structs
+
 from timegate.batch.model import Item
 from timegate.batch.run import Waits
 from timegate.core import Core
@@ -36,7 +38,7 @@ def keep_requests(core: Core, writer: RevisionWriter, live: LivePages | None) ->
             writer,
             Preferences(verify="head"),
             KeepOptions(pages=wanted.pages),
-            context._replace(budget=Budget()),
+            structs.replace(context, budget=Budget()),
             _WAITS,
             live=live if wanted.live else None,
             limits=_LIMITS,

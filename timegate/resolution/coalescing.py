@@ -343,22 +343,7 @@ class Coalescer:
         if self._asked.pop(asked.task, None) is not None:
             del self._in_progress[asked.key]
 
-    async def _answer(
-        self,
-        asked: _Asked,
-        context: RequestContext,
-        variant: Rule | None,
-        direct: AtReplayAddress | None,
-    ) -> Attempt:
-        try:
-            context = context.of_question(asked.queue_time)
-            return await self._attempt(asked, context, variant, direct)
-        finally:
-            self._done(asked)
-            if self._locks is not None:
-                self._locks.done(asked.question)
-
-    async def _attempt(  # noqa: C901 -- one branch for each way to end
+    async def _answer(  # noqa: C901 -- one branch for each way to end
         self,
         asked: _Asked,
         context: RequestContext,
@@ -371,6 +356,7 @@ class Coalescer:
         began = clock()
         outcome: Closest | ArchiveError | None
         try:
+            context = context.of_question(asked.queue_time)
             if not self._starts.enter_now():
                 await self._starts.enter()
                 began = clock()
@@ -392,6 +378,10 @@ class Coalescer:
             if not asked.is_overdue:
                 raise
             outcome = Unreachable(archive, original, f"no answer within {self._patience:g} s")
+        finally:
+            self._done(asked)
+            if self._locks is not None:
+                self._locks.done(question)
         now = clock()
         took = now - began - asked.queue_time.total(now)
         attempt = Attempt(archive, outcome, took, original, variant)

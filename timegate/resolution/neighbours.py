@@ -12,6 +12,8 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Final, Protocol
 
+from msgspec import structs
+
 from archives.errors import ArchiveError
 from archives.model import Closest, Memento, Relation
 from archives.moment import Moment
@@ -83,7 +85,7 @@ class Neighbours:
             return resolution
         closest = _nearest_listed(best.outcome, captures, resolution.query.at)
         around = neighbours(closest.memento, captures)
-        found = best._replace(outcome=closest._replace(neighbours=around))
+        found = structs.replace(best, outcome=structs.replace(closest, neighbours=around))
         return replace(resolution, best=found)
 
     async def _captures(

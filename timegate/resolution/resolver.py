@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from msgspec import structs
+
 from archives.model import Closest
 from timegate.resolution.coalescing import AnswerMemory, Coalescer
 from timegate.resolution.context import Budget, RequestContext
@@ -111,7 +113,7 @@ class Resolver:
         if not charge.granted:
             return await self._without_public(query, preferences, plan, context)
         try:
-            context = context._replace(charge=charge)
+            context = structs.replace(context, charge=charge)
             return await self._searched(query, preferences, plan, context)
         finally:
             charge.settle()
@@ -147,7 +149,7 @@ class Resolver:
         cached: dict[str, CachedAnswer],
     ) -> Resolution:
         """Search, with the answers in *cached*."""
-        context = context._replace(budget=context.budget or Budget())
+        context = structs.replace(context, budget=context.budget or Budget())
         # In the order of the plan, which breaks ties.
         cached = {archive: cached[archive] for archive in plan.order if archive in cached}
         selection = self._selections.of(query, preferences, plan.order, context)

@@ -15,7 +15,9 @@ for which there is no place are not queried, and count as unanswered.
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct, structs
 
 from archives.errors import ArchiveError, Unreachable
 from timegate.resolution.coalescing import AnswerMemory, Coalescer
@@ -91,7 +93,7 @@ def _failed(attempts: Iterable[Attempt]) -> set[str]:
     return {a.archive for a in attempts if isinstance(a.outcome, ArchiveError)}
 
 
-class _Question(NamedTuple):
+class _Question(Struct, frozen=True):
     archive: str
     variant: UrlVariant | None
     """None for the URL itself."""
@@ -329,7 +331,7 @@ class Search:
         query = replace(self._query, original=variant.url)
         attempts = fresh(query, self._preferences, cached)
         for attempt in attempts:
-            self._take(attempt._replace(variant=variant.rule))
+            self._take(structs.replace(attempt, variant=variant.rule))
         return [attempt.archive for attempt in attempts]
 
     def _absent(self) -> list[str]:
@@ -407,13 +409,13 @@ class Search:
             self._wake()
 
     def _take_answer(self, task: asyncio.Task[Attempt]) -> Attempt:
-        archive, variant, _, _ = self._pending.pop(task)
-        self._waited_for(archive)
-        rule = None if variant is None else variant.rule
+        question = self._pending.pop(task)
+        self._waited_for(question.archive)
+        rule = None if question.variant is None else question.variant.rule
         attempt = task.result()
         # The question may have been started by a search in which the URL is a variant.
         if attempt.variant != rule:
-            attempt = attempt._replace(variant=rule)
+            attempt = structs.replace(attempt, variant=rule)
         return self._take(attempt)
 
     def _is_news(self, attempt: Attempt) -> bool:
@@ -444,11 +446,12 @@ class Search:
 
     def _overdue_variants(self) -> Iterator[Attempt]:
         """Yield the questions for URL variants without an answer, as failed attempts."""
-        for archive, variant, began, _ in () if self._ended else self._pending.values():
+        for question in () if self._ended else self._pending.values():
+            variant = question.variant
             if variant is not None:
-                error = Unreachable(archive, variant.url, "no answer in time")
-                waited = self._now() - began
-                yield Attempt(archive, error, waited, variant.url, variant.rule)
+                error = Unreachable(question.archive, variant.url, "no answer in time")
+                waited = self._now() - question.began
+                yield Attempt(question.archive, error, waited, variant.url, variant.rule)
 
     def _now(self) -> float:
         return self._loop.time()

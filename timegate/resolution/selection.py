@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec import structs
+
 from archives.errors import ArchiveError, Misbehaved, Queued, Resting, Unreachable
 from archives.model import Closest, Memento
 from timegate.resolution.context import QueueTime, RequestContext, waiting_for
@@ -94,7 +96,9 @@ class MementoSelection:
         if closest.evidence == "delivered":
             closest = self._as_addressed(closest)
         nearest = nearest_named(closest, self._query.at, direction)
-        return attempt if nearest is attempt.outcome else attempt._replace(outcome=nearest)
+        return (
+            attempt if nearest is attempt.outcome else structs.replace(attempt, outcome=nearest)
+        )
 
     def ends_search(self, attempt: Attempt) -> bool:
         """Whether no better memento can come than one that *attempt* names."""
@@ -138,7 +142,7 @@ class MementoSelection:
     ) -> MementoCheck:
         """Request *memento*, or join the request for it, in a place of this resolution."""
         queue_time = QueueTime()
-        context = self._context._replace(queue_time=queue_time)
+        context = structs.replace(self._context, queue_time=queue_time)
         try:
             async with waiting_for(memento.archive, address, context.places):
                 task = verifier.check(memento, address, context, cached=False)
@@ -196,7 +200,7 @@ class MementoSelection:
             return closest
         if closest.hops[-1].url == self._address(closest.memento):
             return closest
-        return closest._replace(evidence="promised", hops=())
+        return structs.replace(closest, evidence="promised", hops=())
 
     @staticmethod
     def _statement(checked: Attempt) -> Iterator[Closest]:
@@ -209,17 +213,21 @@ class MementoSelection:
         key = (attempt.archive, self._address(closest.memento))
         silent = self._silent.get(attempt.archive)
         if closest.evidence != "promised" or (key not in self._outcomes and silent is None):
-            return attempt if closest is attempt.outcome else attempt._replace(outcome=closest)
+            return (
+                attempt
+                if closest is attempt.outcome
+                else structs.replace(attempt, outcome=closest)
+            )
         outcome = self._outcomes.get(key, silent)
         if outcome is None:
             return None
         if isinstance(outcome, ArchiveError):
-            return attempt._replace(outcome=closest, unchecked=outcome.why)
+            return structs.replace(attempt, outcome=closest, unchecked=outcome.why)
         is_same = outcome.memento.stamp[:14] == closest.memento.stamp[:14]
         # An index states more about a capture than a link to it.
         neighbours = {**outcome.neighbours, **(closest.neighbours if is_same else {})}
-        outcome = outcome._replace(via=closest.via, neighbours=neighbours)
-        return attempt._replace(outcome=outcome)
+        outcome = structs.replace(outcome, via=closest.via, neighbours=neighbours)
+        return structs.replace(attempt, outcome=outcome)
 
     def _next_to_check(self, attempts: Iterable[Attempt]) -> Memento | None:
         """Return the best memento if it is only promised; else one that may be a page.
@@ -285,7 +293,9 @@ class MementoSelection:
         if mementos:
             return mementos[0]
         why = "names a memento that does not exist"
-        return attempt._replace(outcome=Misbehaved(attempt.archive, closest.memento.uri, why))
+        return structs.replace(
+            attempt, outcome=Misbehaved(attempt.archive, closest.memento.uri, why)
+        )
 
     def _address(self, memento: Memento) -> str:
         if self._address_of is None:

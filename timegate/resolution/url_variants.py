@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from msgspec import structs
+
 from archives.uri import host_of
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import (
@@ -164,7 +166,7 @@ def _as_asked(
     """Return *result* as one of *query*; with *rule*, it was found under another URL."""
 
     def marked(attempt: Attempt) -> Attempt:
-        return attempt if rule is None else attempt._replace(variant=rule)
+        return attempt if rule is None else structs.replace(attempt, variant=rule)
 
     return replace(
         result,

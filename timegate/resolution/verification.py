@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Final, Protocol, Self
 
 from cachetools import TTLCache
+from msgspec import structs
 
 from archives.addresses import WITHOUT_SERVER, AddressPolicy
 from archives.errors import ArchiveError, Misbehaved, Refused, Resting, Unreachable
@@ -114,7 +115,7 @@ def _delivered(promised: Memento, address: str, found: Closest, entry: ArchiveEn
     is_replayed = address != promised.uri and as_promised and len(found.hops) == 1
     memento = memento._replace(uri=promised.uri if is_replayed else served.url)
     evidence: Evidence = "held" if entry.kind.is_local else "delivered"
-    return found._replace(memento=memento, evidence=evidence)
+    return structs.replace(found, memento=memento, evidence=evidence)
 
 
 def _concerns_archive(error: ArchiveError) -> bool:
@@ -170,7 +171,7 @@ class Verifier:
         A request in progress is joined. The places belong to those who wait for the task, which
         may outlive them.
         """
-        context = context._replace(places=None)
+        context = structs.replace(context, places=None)
         key = (memento.archive, address)
         task = self._in_progress.get(key)
         if task is None:
@@ -244,7 +245,7 @@ class Verifier:
         self, memento: Memento, address: str, context: RequestContext
     ) -> Closest | None:
         queue_time = context.queue_time or QueueTime()
-        context = context._replace(queue_time=queue_time)
+        context = structs.replace(context, queue_time=queue_time)
         async with asyncio.timeout(self._patience) as limit:
             with queue_time.pausing(limit):
                 return await self._requested(memento, address, context)

@@ -8,6 +8,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from typing import Final
 
+from msgspec import structs
+
 from archives.columns import CaptureColumns
 from archives.errors import Resting
 from archives.listing import has_second_list, is_excerpted
@@ -66,12 +68,12 @@ class ArchiveLists:
         """Merge the lists of *archives* for *original*; the others as `Source.mementos`."""
         # Before the deadlines of archives begin.
         await self._starts.enter()
-        context = context._replace(budget=Budget(MOST_REQUESTS, MOST_OCTETS))
+        context = structs.replace(context, budget=Budget(MOST_REQUESTS, MOST_OCTETS))
         async with AsyncExitStack() as stack:
             if context.quota is not None:
                 charge = await context.quota.charge(original)
                 stack.callback(charge.settle)
-                context = context._replace(charge=charge)
+                context = structs.replace(context, charge=charge)
             ages: dict[str, float] = {}
             lists = {
                 name: self.of(

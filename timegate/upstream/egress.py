@@ -120,14 +120,14 @@ class Egress:
         origins = {f"{each.scheme}://{host_field(each)}": each for each in endpoints}
         return cls(entry.id, endpoints, literals, allow_private, origins)
 
-    def check(self, url: str) -> Target:
-        """Split *url*; raise Misbehaved if the entry does not name its endpoint."""
+    def check(self, url: str) -> tuple[Endpoint, str]:
+        """Split *url* as `target`; raise Misbehaved if the entry does not name its endpoint."""
         end = url.find("/", _AFTER_SCHEME)
         endpoint = None if end < 0 else self.origins.get(url[:end])
         # Sent as they are: visible ASCII, no fragment.
         is_plain = url.isascii() and url.isprintable() and " " not in url and "#" not in url
         if endpoint is not None and is_plain:
-            return Target(endpoint, url[end:])
+            return endpoint, url[end:]
         parts = target(url)
         if parts is None:
             raise Misbehaved(self.archive, url, "leads to an address that is no http(s) URL")

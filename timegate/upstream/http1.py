@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+from msgspec import Struct
 
 from timegate.upstream.egress import Endpoint
 
@@ -42,54 +43,36 @@ class BrokenResponse(Exception):
     """The response is not HTTP, or exceeds a limit."""
 
 
-class UpstreamResponse:
+class UpstreamResponse(Struct, eq=False):
     """One response, as far as it has arrived."""
 
-    __slots__ = (
-        "_fields",
-        "_interim",
-        "_padding",
-        "_parser",
-        "_persistent",
-        "_pieces",
-        "_spoiled",
-        "_tail",
-        "_to_head",
-        "_why",
-        "complete",
-        "ends_with_connection",
-        "has_head",
-        "headers",
-        "held",
-        "received",
-        "reusable",
-        "status",
-    )
+    to_head: bool
+    """Whether it answers HEAD, and has no body."""
+    status: int = 0
+    headers: dict[str, str] = {}
+    """Names in lower case, repeated fields joined (RFC 9110 5.2)."""
+    has_head: bool = False
+    complete: bool = False
+    reusable: bool = False
+    """Once the response is complete: whether the connection may carry another one."""
+    ends_with_connection: bool = False
+    received: int = 0
+    """Bytes in all."""
+    held: int = 0
+    """Bytes of the body that have not been taken yet."""
+    _pieces: list[bytes] = []
+    _fields: list[tuple[bytes, bytes]] = []
+    """Fields of the head, until it is complete."""
+    _padding: int = 0
+    _interim: bool = False
+    _persistent: bool = False
+    _spoiled: bool = False
+    _tail: bytes = b""
+    _why: str = ""
+    _parser: HttpResponseParser | None = None
 
-    def __init__(self, *, to_head: bool) -> None:
-        self.status = 0
-        self.headers: dict[str, str] = {}
-        """Names in lower case, repeated fields joined (RFC 9110 5.2)."""
-        self.has_head = False
-        self.complete = False
-        self.reusable = False
-        """Once the response is complete: whether the connection may carry another one."""
-        self.ends_with_connection = False
-        self.received = 0
-        """Bytes in all."""
-        self.held = 0
-        """Bytes of the body that have not been taken yet."""
-        self._to_head = to_head
-        self._pieces: list[bytes] = []
-        self._fields: list[tuple[bytes, bytes]] = []
-        """Fields of the head, until it is complete."""
-        self._padding = 0
-        self._interim = False
-        self._persistent = False
-        self._spoiled = False
-        self._tail = b""
-        self._why = ""
-        self._parser: HttpResponseParser | None = HttpResponseParser(self)
+    def __post_init__(self) -> None:
+        self._parser = HttpResponseParser(self)
         # Common faults of servers that are harmless here: control characters in fields that
         # archives copy from archived pages, folded lines, bare line feeds, blanks after the
         # size of a chunk. Browsers accept all of them.
@@ -159,7 +142,7 @@ class UpstreamResponse:
         self.status = status
         self.has_head = True
         self._persistent = self._parser.should_keep_alive()
-        if self._to_head:
+        if self.to_head:
             self.complete = True
             self._persistent = self._persistent or self._stays_open()
         elif status not in (204, 304):
@@ -238,7 +221,7 @@ class UpstreamResponse:
         return "close" not in self.headers.get("connection", "").lower()
 
     def _complete_response(self, data: Octets) -> None:
-        clean = not self._to_head or self._ends_here(data)
+        clean = not self.to_head or self._ends_here(data)
         self.reusable = self._persistent and clean and not self._spoiled
         self._parser = None  # Breaks the reference cycle.
 

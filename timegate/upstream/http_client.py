@@ -11,7 +11,7 @@ import asyncio
 import errno
 import os
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -217,24 +217,41 @@ class Timeouts:
 
 
 class HttpReply:
-    """A `Reply` over a connection. The headers are as sent, content-encoding included."""
+    """One request: a context manager in which its reply, which it is itself, may be read.
 
-    __slots__ = ("_archive", "_connection", "_purpose", "_response", "headers", "status", "url")
+    The headers are as sent, content-encoding included.
+    """
 
-    def __init__(
-        self,
-        archive: str,
-        request: Request,
-        connection: Http1Connection,
-        response: UpstreamResponse,
-    ) -> None:
+    __slots__ = ("_connection", "_fetcher", "_response", "headers", "request", "status", "url")
+
+    _connection: Http1Connection
+    _response: UpstreamResponse
+    headers: Mapping[str, str]
+    status: int
+
+    def __init__(self, fetcher: "HttpFetcher", request: Request) -> None:
+        self._fetcher = fetcher
+        self.request = request
         self.url = request.url
-        self.status = response.status
-        self.headers: Mapping[str, str] = response.headers
-        self._archive = archive
-        self._purpose: Purpose = request.purpose
+
+    def __aenter__(self) -> Coroutine[object, object, "HttpReply"]:
+        return self._fetcher.begin(self)
+
+    def arrived(self, connection: Http1Connection, response: UpstreamResponse) -> None:
+        """Take the head of the *response*; at the end, *connection* is given back."""
         self._connection = connection
         self._response = response
+        self.status = response.status
+        self.headers = response.headers
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # A body that was not read to its end is discarded.
+        self._fetcher.connections.give_back(self._connection)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body, content coding removed; see `Reply`."""
@@ -248,18 +265,18 @@ class HttpReply:
                         await asyncio.sleep(0)
             decoder.finish(empty_is_whole=not self._response.ends_with_connection)
         except BadCoding as error:
-            raise Misbehaved(self._archive, self.url, f"body {error}") from error
+            raise Misbehaved(self._fetcher.archive, self.url, f"body {error}") from error
 
     async def _read(self) -> bytes:
         try:
             return await self._connection.read(self._response)
         except FOREIGN as error:
-            raise explained_in_body(self._archive, self.url, error) from error
+            raise explained_in_body(self._fetcher.archive, self.url, error) from error
 
     def _limit(self) -> int:
         if self.status >= 400 and "memento-datetime" not in self.headers:
             return _ERROR_BODY_LIMIT
-        return _BODY_LIMITS[self._purpose]
+        return _BODY_LIMITS[self.request.purpose]
 
 
 class HttpFetcher:
@@ -274,7 +291,7 @@ class HttpFetcher:
         authorization: tuple[Endpoint, Secret] | None = None,
     ) -> None:
         """Send *authorization* to its endpoint alone, and only over https."""
-        self._archive = egress.archive
+        self.archive = egress.archive
         self._egress = egress
         self.connections = connections
         self._response_timeouts: Mapping[Purpose, ResponseTimeouts] = {
@@ -291,95 +308,68 @@ class HttpFetcher:
             endpoint, secret = authorization
             self._heads[endpoint] += f"Authorization: {secret.reveal()}\r\n"
 
-    def __call__(self, request: Request) -> "_Exchange":
-        return _Exchange(self, request)
+    def __call__(self, request: Request) -> HttpReply:
+        return HttpReply(self, request)
 
-    async def begin(self, request: Request) -> tuple[Http1Connection, HttpReply]:
-        """Send *request*; return the connection, which must be given back, and the reply."""
+    def begin(self, reply: HttpReply) -> Coroutine[object, object, HttpReply]:
+        """Send the request of *reply*; the coroutine returns it when its head has arrived."""
+        request = reply.request
         endpoint, path = self._egress.check(request.url)
         fields = _fields(tuple(request.headers.items()))
         head = f"{request.method} {path}{self._heads[endpoint]}{fields}\r\n"
-        try:
-            connection, response = await self._send(request, endpoint, head.encode("ascii"))
-        except FOREIGN as error:
-            raise explained(self._archive, request.url, error) from error
-        reply = HttpReply(self._archive, request, connection, response)
-        if reply.status > _HARMLESS and "memento-datetime" not in reply.headers:
-            self._check_refusal(request, connection, reply)
-        return connection, reply
+        return self._send(reply, endpoint, head.encode("ascii"))
 
-    def _check_refusal(
-        self, request: Request, connection: Http1Connection, reply: HttpReply
-    ) -> None:
-        if reply.status == _LOOP:
-            self.connections.give_back(connection)
-            # It says nothing about the archive: another request may succeed at once.
-            why = "refuses the request, because it has come back to it (508, a loop)"
-            raise Resting(self._archive, request.url, why, 1.0)
-        if reply.status in _REFUSALS:
-            self.connections.give_back(connection)
-            wait = seconds_to_wait(reply.status, reply.headers)
-            raise Refused(self._archive, request.url, reply.status, wait, reply.headers)
-
-    async def _send(
-        self, request: Request, endpoint: Endpoint, data: bytes
-    ) -> tuple[Http1Connection, UpstreamResponse]:
-        connections, to_head = self.connections, request.method == "HEAD"
-        timeouts = self._response_timeouts[request.purpose]
-        connection = connections.idle(endpoint)
+    async def _send(self, reply: HttpReply, endpoint: Endpoint, data: bytes) -> HttpReply:
+        connections, request = self.connections, reply.request
+        timeouts, to_head = self._response_timeouts[request.purpose], request.method == "HEAD"
+        connection = connections.idle(endpoint) or await self._opened(request, endpoint)
         while True:
-            is_new = connection is None
-            if connection is None:
-                connection = await connections.opened(endpoint)
             try:
                 response = await connection.ask(data, timeouts, to_head=to_head)
                 # Responses that arrive together are processed in turns.
                 if not connections.turns.enter_now():
                     await connections.turns.enter()
-            except BaseException as error:
-                is_stale = not is_new and _is_stale(connection, error)
+            except FOREIGN as error:
+                is_stale = _is_stale(connection, error)
                 connections.give_back(connection)
                 if not is_stale:
-                    raise
+                    raise explained(self.archive, request.url, error) from error
                 # The server closed the idle connection while the request was under way. This
                 # is no fault, and the only case in which a request is sent again (RFC 9112
                 # 9.3.1): once, and on a new connection, where it cannot happen.
-                connection = None
+                connection = await self._opened(request, endpoint)
+            except BaseException:
+                connections.give_back(connection)
+                raise
             else:
-                return connection, response
+                reply.arrived(connection, response)
+                if response.status > _HARMLESS and "memento-datetime" not in response.headers:
+                    self._check_refusal(reply, connection)
+                return reply
+
+    async def _opened(self, request: Request, endpoint: Endpoint) -> Http1Connection:
+        try:
+            return await self.connections.opened(endpoint)
+        except FOREIGN as error:
+            raise explained(self.archive, request.url, error) from error
+
+    def _check_refusal(self, reply: HttpReply, connection: Http1Connection) -> None:
+        if reply.status == _LOOP:
+            self.connections.give_back(connection)
+            # It says nothing about the archive: another request may succeed at once.
+            why = "refuses the request, because it has come back to it (508, a loop)"
+            raise Resting(self.archive, reply.url, why, 1.0)
+        if reply.status in _REFUSALS:
+            self.connections.give_back(connection)
+            wait = seconds_to_wait(reply.status, reply.headers)
+            raise Refused(self.archive, reply.url, reply.status, wait, reply.headers)
 
 
-def _is_stale(connection: Http1Connection, error: BaseException) -> bool:
-    """Whether an idle connection ended before a single byte of a response."""
+def _is_stale(connection: Http1Connection, error: Exception) -> bool:
+    """Whether a connection that was used before ended without a single byte of a response."""
     return (
         isinstance(error, ConnectionDropped) and connection.used and not connection.has_received
     )
-
-
-class _Exchange:
-    """One request: a context manager in which its reply may be read."""
-
-    __slots__ = ("_connection", "_fetcher", "_request")
-
-    def __init__(self, fetcher: HttpFetcher, request: Request) -> None:
-        self._fetcher = fetcher
-        self._request = request
-        self._connection: Http1Connection | None = None
-
-    async def __aenter__(self) -> HttpReply:
-        self._connection, reply = await self._fetcher.begin(self._request)
-        return reply
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._connection is not None:
-            # A body that was not read to its end is discarded.
-            self._fetcher.connections.give_back(self._connection)
-            self._connection = None
 
 
 # One request of a client asks many archives with the same fields.

@@ -19,6 +19,8 @@ from functools import cache
 from importlib.metadata import version
 from types import TracebackType
 
+from msgspec import Struct, structs
+
 from archives.errors import Resting
 from archives.model import ArchiveEntry, Limits
 from archives.registry import endpoints
@@ -156,20 +158,17 @@ class Guard:
         self.clock = clock
 
 
-class GuardedFetcher:
+class GuardedFetcher(Struct, frozen=True):
     """A `Fetcher` of one archive, within the limits of a client's request."""
 
-    __slots__ = ("_context", "_guard")
-
-    def __init__(self, guard: Guard, context: RequestContext) -> None:
-        self._guard = guard
-        self._context = context
+    guard: Guard
+    context: RequestContext
 
     def __call__(self, request: Request) -> AbstractAsyncContextManager[Reply]:
-        guard, context = self._guard, self._context
+        guard, context = self.guard, self.context
         if guard.loop_name:
             passed = with_own(context.passed, guard.loop_name)
-            request = request._replace(headers={**request.headers, FIELD: passed})
+            request = structs.replace(request, headers={**request.headers, FIELD: passed})
         guarded = _GuardedRequest(guard, request, context)
         if context.budget is None:
             return guarded

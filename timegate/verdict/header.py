@@ -5,11 +5,12 @@ The header is a Dictionary of RFC 9651.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from operator import attrgetter
 from typing import Final
 from urllib.parse import quote
+
+from msgspec import Struct, structs
 
 from timegate.resolution.model import Direction, Resolution
 from timegate.resolution.ranking import is_on_day
@@ -20,18 +21,17 @@ _SAME_URI: Final = ("same", "normalized")
 _ALL_OF_IT: Final = ("as-requested", "upgraded")
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """One aspect of an answer: a value, with what was asked and found as parameters."""
 
     value: str
-    params: Mapping[str, Parameter] = field(default_factory=dict)
+    params: Mapping[str, Parameter] = {}
 
     def __post_init__(self) -> None:
         """Drop empty parameters, which are those that are not known."""
         if "" in self.params.values():
             known = {name: value for name, value in self.params.items() if value != ""}
-            object.__setattr__(self, "params", known)
+            structs.force_setattr(self, "params", known)
 
     def __getitem__(self, name: str) -> Parameter | None:
         """Return a parameter; None where there is none of this name."""
@@ -44,8 +44,7 @@ def plain(value: str) -> Member:
     return Member(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """Every member of X-3, in its order. Where nothing was found, most are None."""
 
     match: Member
@@ -71,7 +70,7 @@ class Verdict:
         return zip(_NAMES, _VALUES(self), strict=True)
 
 
-_NAMES: Final = tuple(each.name for each in fields(Verdict))
+_NAMES: Final = Verdict.__struct_fields__
 _VALUES: Final = attrgetter(*_NAMES)
 OF_PARTS: Final = ("parts", "spread", "coherence", "comparison")
 """The members that are there only if the parts of the page, or other copies, were compared."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from msgspec import structs
+
 from archives.adapters.warc import WarcArchive
 from archives.errors import ArchiveError
 from archives.model import ArchiveEntry, Closest
@@ -147,7 +149,7 @@ class HeldSource(WarcArchive):
 
     async def closest(self, original: str, at: Moment | None) -> Closest | None:
         found = await super().closest(original, at)
-        return None if found is None else found._replace(evidence="held")
+        return None if found is None else structs.replace(found, evidence="held")
 
 
 @asynccontextmanager

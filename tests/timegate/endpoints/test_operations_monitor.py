@@ -3,6 +3,8 @@
 import asyncio
 import json
 
+from msgspec import structs
+
 from archives.errors import Unreachable
 from archives.model import Closest, Memento
 from timegate.endpoints.operations import Monitor
@@ -71,7 +73,7 @@ async def test_the_number_of_watchers_is_limited() -> None:
 
 async def test_attempts_at_a_hidden_archive_are_not_sent() -> None:
     monitor = Monitor()
-    context = UNLIMITED._replace(hidden=frozenset({"secret"}))
+    context = structs.replace(UNLIMITED, hidden=frozenset({"secret"}))
     stream = await monitor(ClientRequest("GET", "", {}, context=context))
     assert isinstance(stream, StreamingResponse)
     await anext(stream.chunks)

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from archives.errors import Resting, Unreachable
 from archives.model import Memento
@@ -321,7 +322,7 @@ async def test_only_cached_answers_say_that_nothing_was_looked_at(tmp_path: Path
 def limited(burst: int) -> tuple[ClientQuotas, RequestContext]:
     """Return the quotas of clients, of which one has *burst* cold queries left and no more."""
     quotas = ClientQuotas(per_minute=0.001, burst=burst)
-    return quotas, UNLIMITED._replace(quota=ClientQuota("client", quotas))
+    return quotas, structs.replace(UNLIMITED, quota=ClientQuota("client", quotas))
 
 
 def left(quotas: ClientQuotas) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from archives.errors import ArchiveError
 from archives.model import Memento
@@ -278,9 +279,9 @@ async def test_six_parts_cost_a_client_as_much_as_one_question(tmp_path: Path) -
     poor, rich = Tokens(2), Tokens(10)
 
     async with core_over(tmp_path, archive) as core:
-        few = await core.parts_of(ROOT, UNLIMITED._replace(quota=poor))
+        few = await core.parts_of(ROOT, structs.replace(UNLIMITED, quota=poor))
     async with core_over(tmp_path, archive) as core:
-        all_of_them = await core.parts_of(ROOT, UNLIMITED._replace(quota=rich))
+        all_of_them = await core.parts_of(ROOT, structs.replace(UNLIMITED, quota=rich))
 
     assert (few.summary.found, few.summary.not_looked) == (12, 8)
     assert few.parts[-1].why == "the quota of this client is used up"

@@ -8,6 +8,7 @@ from hashlib import md5, sha1, sha256
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from archives.model import Closest, Memento, Relation
 from archives.moment import Moment
@@ -305,7 +306,9 @@ def test_neighbours_of_an_answer_are_sides_as_well() -> None:
     assert isinstance(near.outcome, Closest)
     between = capture("near", "20160120112029", "other").outcome
     assert isinstance(between, Closest)
-    linked = near._replace(outcome=near.outcome._replace(neighbours={"prev": between.memento}))
+    linked = structs.replace(
+        near, outcome=structs.replace(near.outcome, neighbours={"prev": between.memento})
+    )
 
     assert order_of(NAMED, near, capture("named", DAYS_BEFORE))[0] == "named"
     assert order_of(NAMED, linked, capture("named", DAYS_BEFORE))[0] == "near"

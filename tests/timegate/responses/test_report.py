@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from archives.errors import Misbehaved
 from archives.formats.linkformat import parse_header
@@ -35,7 +36,7 @@ def reported(resolution: Resolution) -> Json:
 
 def test_a_report_has_the_verdict_the_memento_and_the_attempts() -> None:
     chosen = found(memento(SECOND)._replace(status=200))
-    other = found(memento("20160123112029", "arquivo-pt"))._replace(age=60.5)
+    other = structs.replace(found(memento("20160123112029", "arquivo-pt")), age=60.5)
     query = asking(SECOND, identifier=IDENTIFIER)
     resolution = replace(
         resolved(query, chosen, other, absent("loc"), failed("ukwa")), unanswered=("bnf",)

@@ -64,7 +64,7 @@ def test_plain_http_is_allowed_only_if_the_archive_has_no_https() -> None:
     ],
 )
 def test_hosts_in_the_entry_are_allowed(url: str) -> None:
-    assert PUBLIC.check(url).endpoint in PUBLIC.endpoints
+    assert PUBLIC.check(url)[0] in PUBLIC.endpoints
 
 
 @pytest.mark.parametrize(

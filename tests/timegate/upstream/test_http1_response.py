@@ -209,8 +209,7 @@ def test_any_octets_are_parsed_or_rejected(octets: bytes, places: list[int]) -> 
 
 
 def test_a_complete_response_leaves_no_reference_cycle() -> None:
-    class Watched(UpstreamResponse):
-        __slots__ = ("__weakref__",)
+    class Watched(UpstreamResponse, weakref=True): ...
 
     gc.disable()
     try:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
+from msgspec import structs
 
 from archives.errors import ArchiveError
 from archives.source import Request
@@ -255,7 +256,7 @@ async def test_a_client_without_quota_causes_no_request_to_an_original() -> None
         a_server(PAGE) as (port, requests),
         open_web(SETTINGS, {f"127.0.0.1:{port}"}) as web,
     ):
-        context = UNLIMITED._replace(quota=_UsedUp())
+        context = structs.replace(UNLIMITED, quota=_UsedUp())
         url = f"http://127.0.0.1:{port}/"
         states = states_of(web)
         found = await state_of(states, url, context=context)

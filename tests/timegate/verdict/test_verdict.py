@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import http_sf
 import pytest
+from msgspec import structs
 
 from archives.model import Closest, Negotiation
 from archives.moment import Moment
@@ -427,7 +428,7 @@ def test_a_fragment_that_an_archive_adds_is_no_difference() -> None:
 
 
 def test_archives_that_answered_are_counted_once_and_those_that_did_not_are_failed() -> None:
-    variant = absent("b")._replace(original="https://www.dr.dk/", variant="scheme")
+    variant = structs.replace(absent("b"), original="https://www.dr.dk/", variant="scheme")
     others = [absent("a"), absent("b"), variant, failed("c")]
 
     result = judged(asking(SECOND), found(memento(SECOND)), *others)
@@ -548,7 +549,9 @@ def test_an_own_memento_is_unaltered_unless_another_server_replays_it(
 def test_a_doubt_in_words() -> None:
     certain = found(memento(SECOND))
     assert isinstance(certain.outcome, Closest)
-    doubtful = certain._replace(outcome=certain.outcome._replace(doubts=("two dates",)))
+    doubtful = structs.replace(
+        certain, outcome=structs.replace(certain.outcome, doubts=("two dates",))
+    )
 
     result = judged(asking(SECOND), doubtful)
 

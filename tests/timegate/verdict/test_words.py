@@ -1,9 +1,9 @@
 """A verdict in words: one sentence for each member, with the requested and the actual value."""
 
-from dataclasses import replace
 from typing import Final
 
 import pytest
+from msgspec import structs
 
 from archives.model import Closest, Hop
 from tests.timegate.resolution.resolutions import REGISTRY, asking, found, memento, resolved
@@ -12,7 +12,7 @@ from timegate.verdict.words import explained, grade
 
 
 def sentences_for(**members: Member) -> dict[str, tuple[str, str]]:
-    judged = replace(Verdict(Member("approximate")), **members)
+    judged = structs.replace(Verdict(Member("approximate")), **members)
     return {point.topic: (point.tone, point.sentence) for point in explained(judged)}
 
 
@@ -222,7 +222,7 @@ def test_the_view_that_was_checked_is_said_if_it_is_another_one() -> None:
     best = found(COPY)
     assert isinstance(best.outcome, Closest)
     raw = Hop("https://web.archive.org/web/20160122112029id_/http://www.dr.dk/", 200, None)
-    checked = best._replace(outcome=best.outcome._replace(hops=(raw,)))
+    checked = structs.replace(best, outcome=structs.replace(best.outcome, hops=(raw,)))
 
     judged = verdict(resolved(DATED, checked), REGISTRY)
 
