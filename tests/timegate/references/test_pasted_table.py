@@ -18,7 +18,7 @@ from tests.scenario import FakeArchive
 from tests.timegate.pages.served_pages import BROWSER, Html, site
 from timegate.batch.model import candidates
 from timegate.batch.source import ListSource
-from timegate.cli.given import SeveralFound, read_given
+from timegate.cli.given import NoCopyNamed, SeveralFound, read_given
 from timegate.identifiers import parse
 from timegate.pages.choices import SeveralReferences, Unresolvable
 from timegate.pages.form import FormFields, FormRejection, read_form
@@ -123,7 +123,7 @@ def test_the_command_line_reads_it_alike(text: str, expected: list[Expected]) ->
     except SeveralFound as several:
         listed = [line for line in several.lines if line.startswith("  timegate ")]
         assert len(listed) == len(expected) > 1
-    except NotNegotiable:
+    except (NoCopyNamed, NotNegotiable):
         assert not expected[0].resolvable
     else:
         at = query.at or given.at
