@@ -39,6 +39,9 @@ from timegate.cache.encoding import CorruptEntry
 from timegate.cache.page_encoding import PackedPage, sealed_page
 from timegate.cdx.query import parameters_in, query_from
 from timegate.citations import copy_behind
+from timegate.cli.given import SeveralFound
+from timegate.cli.given import read_page as read_page_in
+from timegate.cli.options import read_typed_time
 from timegate.content.fragments import read_quote
 from timegate.following.feeds import read_event_id
 from timegate.identifiers import parse, parse_wrapped
@@ -59,7 +62,6 @@ from timegate.resolution.query import NotNegotiable, query_for
 from timegate.responses.replay_addresses import read_place
 from timegate.series.fragments import BadFragment, read_fragment
 from timegate.text.html import decode_entities, title_in
-from timegate.text.times import read_time
 from timegate.text.written_dates import find_dates, other_dates
 from timegate.upstream.content_coding import BadCoding, ContentDecoder
 from timegate.upstream.http1 import BrokenResponse, UpstreamResponse
@@ -380,10 +382,13 @@ TARGETS: Final[Mapping[str, Target]] = {
         ("archives.uri.read_uri",),
     ),
     "times": Target(
-        lambda octets: read_time(_text(octets)),
+        lambda octets: read_typed_time(_text(octets)),
         (ValueError,),
-        (b"22 January 2016 11:20", b"2016-01-22T11:20:29+01:00", b"20160122", _DATE),
-        ("timegate.text.times.read_time",),
+        (
+            *(b"22 January 2016 11:20", b"2016-01-22T11:20:29+01:00", b"20160122", _DATE),
+            *(b"5 novembre 2010", b"03/04/2010"),
+        ),
+        ("timegate.text.times.read_time", "timegate.cli.options.read_typed_time"),
     ),
     "HTTP dates": Target(
         lambda octets: read_http_date(_text(octets), Diagnosis()),
@@ -599,6 +604,16 @@ TARGETS: Final[Mapping[str, Target]] = {
             b"urn:pwid:archive.org:2016-01-22T11:20:29Z:\npage:http://example.org/",
         ),
         ("timegate.references.pasted.read_pasted",),
+    ),
+    "pages in pasted text": Target(
+        lambda octets: read_page_in(_text(octets), REGISTRY, NOW),
+        (Malformed, SeveralFound, NotNegotiable),
+        (
+            b"https://web.archive.org/web/*/http://example.org/",
+            b"See http://example.org/ and http://example.com/.",
+            b"https://perma.cc/AB12-CD34",
+        ),
+        ("timegate.cli.given.read_page",),
     ),
     "lists in requests": Target(
         lambda octets: read_list(octets, "", REGISTRY, NOW, 1000),
