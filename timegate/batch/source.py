@@ -25,7 +25,7 @@ from timegate.references.detection import (
 )
 from timegate.references.formats import REWRITTEN, extract, is_reference, places_in
 from timegate.references.lines import Columns, read_json, read_jsonl, read_plain, read_table
-from timegate.references.links import is_identifier
+from timegate.references.links import is_exact, is_identifier
 from timegate.references.model import ReferencePlace, place_of, readable_date
 from timegate.references.office import read_office
 from timegate.references.places import is_other_page
@@ -240,6 +240,8 @@ class ListSource:
 
     def _read(self, item: Item) -> Iterable[Item]:
         """Return the references in an item whose text is more than a reference and a date."""
+        if item.trouble:
+            return [item]
         is_line = self.form == "lines"
         reference = item.references[0]
         dated = not is_line or all(map(_is_time, item.dates))
@@ -252,6 +254,9 @@ class ListSource:
             found = [each._replace(dates=item.dates) for each in found]
         if not found and self.form in ("json", "jsonl") and reference.startswith("{"):
             return [item._replace(trouble=_NO_MEMBER)]
+        if is_line and len(found) == 1:
+            # The row of the result has the line, by which it is found again in the list.
+            found = [found[0]._replace(text=item.text)]
         return [each._replace(also=item.also, quote=item.quote) for each in found] or [item]
 
     def _is_readable(self, text: str) -> bool:
@@ -262,7 +267,8 @@ class ListSource:
             return False
         is_opaque = reading.kind.is_archive_link and reading.identifier.item is None
         is_other = is_opaque or is_other_page(text, reading, self._registry)
-        return reading.kind.is_reference and not is_other and is_identifier(text)
+        is_whole = is_identifier if self.form == "lines" else is_exact
+        return reading.kind.is_reference and not is_other and is_whole(text)
 
     def _stream(self) -> AbstractContextManager[BinaryIO]:
         if self.name == "-":

@@ -124,8 +124,10 @@ def read_given(
     reading = parse(found.identifier, registry)
     described, others = described_by(found, text, registry), found.others
     if at is not None:
-        doubt = found.incomplete
-        return Given(found.identifier, reading, at, found.notes, doubt, described, others)
+        dates = [str(each) for each in (found.at, *found.dates.choices) if each is not None]
+        unused = [f"Not used: {' or '.join(dates)} in the text, since --at is given"]
+        notes = (*found.notes, *(unused if dates and found.at != at else ()))
+        return Given(found.identifier, reading, at, notes, found.incomplete, described, others)
     choices = (
         f"With another date: {line_to_type(found, moment, options=options)}"
         for moment in found.dates.choices

@@ -215,6 +215,8 @@ def read_typed_time(text: str) -> Moment | None:
 
     Dates are read as in texts, in their languages, too; an ambiguous one is not guessed.
     """
+    if not text.strip():
+        raise ValueError("the time is empty: leave the option out for the newest copy")
     try:
         return read_time(text)
     except ValueError as error:
@@ -309,7 +311,12 @@ class SearchOptions:
 
 
 _SEARCH_OPTIONS: Final = (
-    click.option("--at", metavar="TIME", help="Time for IDs that have none, e.g. 2016-01."),
+    click.option(
+        "--at",
+        metavar="TIME",
+        help="Time for IDs that have none, and instead of dates in a text; with --batch, for "
+        "references without a date. E.g. 2016-01.",
+    ),
     click.option(
         "--precision",
         type=Words(get_args(Strictness)),

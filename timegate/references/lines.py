@@ -52,6 +52,7 @@ _OTHER_PAGES: Final = "The object names other addresses as well"
 _NOT_USED: Final = (
     "No date is used: the newest copy is searched for. Not used: {} (the date of publication)"
 )
+_EMPTY_CELL: Final = "the row has no reference: its cell is empty"
 _EXPECTED: Final = "expected a list of URLs, or of objects with url and date"
 
 
@@ -94,8 +95,12 @@ def item_of(position: int, value: object) -> Item:
     also = members.get(_ALSO)
     equal = tuple(_strings(also if isinstance(also, list) else [also]))
     is_known = "URL" in value  # CSL-JSON, whose other members are not the page
+    # The page on which a link checker found a link is not what is meant.
+    pages = {
+        name: each for name, each in value.items() if name != "parent" or "state" not in value
+    }
     is_one_of = (
-        bool(references) and not is_known and has_other_pages(value, (*references, *equal))
+        bool(references) and not is_known and has_other_pages(pages, (*references, *equal))
     )
     said = _UNCLEAR if unknown else _NOT_USED.format(published) if published else ""
     return Item(
@@ -168,8 +173,13 @@ _WORKING: Final = frozenset(
 
 
 def _is_working(value: object) -> bool:
-    """Whether a link checker (linkinator, Sphinx) says that the link works."""
-    if not isinstance(value, dict) or not ({"lineno", "parent"} & value.keys()):
+    """Whether a link checker (linkinator, LinkChecker, Sphinx) says that the link works."""
+    if not isinstance(value, dict):
+        return False
+    if {"valid", "parentname"} <= value.keys():
+        return value["valid"] is True
+    # linkinator states no parent of the page at which it began.
+    if not ({"lineno", "parent"} & value.keys() or {"url", "status", "state"} <= value.keys()):
         return False
     state = value.get("state", value.get("status"))
     return isinstance(state, str) and state.lower() in _WORKING
@@ -310,8 +320,10 @@ def _items_of(line: str) -> Iterator[Item]:
     """Yield the item of a line, or those of a list in it; no link that works."""
     try:
         value = json.loads(line)
-    except (ValueError, RecursionError):
-        yield Item(0, line, (line,))
+    except (ValueError, RecursionError) as error:
+        # A line of plain text may be a reference; one that begins as JSON is damaged.
+        broken = f"not JSON: {error}" if line.startswith(("{", "[", '"')) else ""
+        yield Item(0, line, (line,), trouble=broken)
         return
     pages = known_pages(value)
     listed = [value] if pages is None else pages
@@ -412,6 +424,9 @@ def _items(
     position = 0
     for row in chain(body, rows):
         reference = _cell(row, place)
+        if not reference and any(cell.strip() for cell in row) and valid is None:
+            yield Item(position, delimiter.join(row), ("",), trouble=_EMPTY_CELL)
+            position += 1
         if reference and (valid is None or _cell(row, valid).lower() != "true"):
             cells = [
                 _in_order(cell, orders[column])

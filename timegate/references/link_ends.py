@@ -13,6 +13,13 @@ from archives.regex_compat import compiled
 
 _SIGN: Final = compiled(r"[(,;|\u2012-\u2015]|\.(?=[A-Z])")
 _GLUED: Final = compiled(r"(?<=[a-z0-9/])[^\W\d_a-z][^\W\d_A-Z]{4,14}$")
+_ABBREVIATION: Final = compiled(
+    r"(?:(?<![A-Za-z])(?:[A-Za-z]\.){2,6}|_[A-Z]\.|[_-](?:Inc|Jr|Sr|Co|Corp|Ltd|Bros|etc|al)\.)$"
+)
+_GOING_ON: Final = compiled(r"[,;)\]>\"]|[ \t][a-z0-9]")
+"""After a dot that ends no sentence."""
+_END_OF_LINE: Final = compiled(r"[ \t]{0,80}(?:\r?\n|\Z)")
+_PUNCTUATION: Final = compiled(r"[.,;:!?']{1,3}")
 _PARENTHESES: Final = compiled(r"[()]")
 _REACH: Final = 80
 """Characters at the end of a link in which glued words may begin."""
@@ -125,6 +132,30 @@ def _are_words(text: str, at: int, end: int) -> bool:
     rest = at + date.end
     is_last = not text[rest:end].strip(_CLOSING)
     return is_last or mark_after(text[rest : rest + _LONGEST_DATE]) is not None
+
+
+def has_own_dot(text: str, start: int, end: int) -> bool:
+    """Whether the dot at the end of a link is that of an abbreviation: ``Washington,_D.C.``."""
+    path = text.find("/", start + len("https://"), end)
+    return path >= 0 and _ABBREVIATION.search(text, path, end) is not None
+
+
+def may_end_sentence(text: str, start: int, end: int) -> bool:
+    """Whether the dot at the end of a link may be the full stop of the sentence around it."""
+    line = text.rfind("\n", 0, start) + 1
+    is_alone = _END_OF_LINE.match(text, end) is not None and not text[line:start].strip()
+    return not is_alone and _GOING_ON.match(text, end) is None
+
+
+def end_in_brackets(text: str, start: int, end: int) -> int:
+    """Return where a link ends that brackets enclose: with the punctuation at its end.
+
+    These are ``<...>``, and ``[...](...)`` of Markdown.
+    """
+    opened = text[max(0, start - 2) : start]
+    closing = ">" if opened.endswith("<") else ")" if opened == "](" else ""
+    rest = _PUNCTUATION.match(text, end) if closing else None
+    return rest.end() if rest and text.startswith(closing, rest.end()) else end
 
 
 def open_parenthesis(text: str, start: int, end: int) -> int | None:

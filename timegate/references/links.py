@@ -18,7 +18,10 @@ from timegate.references.broken_lines import PrintedText
 from timegate.references.broken_links import broken_link, may_be_broken
 from timegate.references.link_ends import (
     end_before_words,
+    end_in_brackets,
     glued_word,
+    has_own_dot,
+    may_end_sentence,
     may_go_on,
     open_parenthesis,
 )
@@ -95,6 +98,8 @@ _LONGEST_NOTE: Final = 8
 _DEFANGED_PART: Final = compiled(r"\[(?:\.|:|dot|://)\]", re.IGNORECASE)
 _BRACKETS: Final = compiled(r"[\[\]]")
 _CLOSING: Final = {")": "(", "]": "[", "}": "{", ">": "<"}
+_IN_CELLS: Final = ".?!:"
+"""What may end an address that a program wrote; commas and quotes are rests of its list."""
 _AFTER: Final = frozenset(".,;:!?'\"\u2019\u2018…·*_~")
 # Characters that typesetting puts in the place of others.
 _TYPESET: Final = str.maketrans(
@@ -307,6 +312,7 @@ def _link(text: str, span: TextSpan) -> TextLink | None:
     opened = open_parenthesis(text, start, end)
     if opened is not None and text[opened - 1] != "_":
         end = trimmed(text, start, opened)
+    end = end_in_brackets(text, start, end)
     identifier = meant(_IN_LINES.sub("", text[start:end]))
     if identifier is None:
         return None
@@ -341,6 +347,7 @@ def _link(text: str, span: TextSpan) -> TextLink | None:
         or glued is not None
         or note is not None
         or (before_words == raw and may_go_on(text, start, end, raw))
+        or (has_own_dot(text, start, end) and may_end_sentence(text, start, end))
         or any(ord(character) in _TYPESET for character in text[start:end])
         or "\u2018" in text[start:end]
     )
@@ -402,6 +409,7 @@ def trimmed(text: str, start: int, end: int) -> int:
             last not in _AFTER
             or (last in "*_~" and before != last)
             or (last == "\u2019" and "\u2018" in text[start:end])
+            or (last == "." and has_own_dot(text, start, end))
         ):
             break
         end -= 1
@@ -474,6 +482,11 @@ def with_hosts(text: str, links: Sequence[TextLink]) -> list[TextLink]:
     hosts = (host for host in _HOST.finditer(text) if host[0] in words)
     found = (TextLink(TextSpan(*host.span()), host[0], f"http://{host[0]}") for host in hosts)
     return sorted([*links, *found])
+
+
+def is_exact(text: str) -> bool:
+    """Whether a cell or a member is one identifier; punctuation at its end belongs to it."""
+    return is_identifier(text.rstrip(_IN_CELLS)) and not any(map(str.isspace, text))
 
 
 def video_address(link: str) -> str | None:

@@ -298,7 +298,7 @@ PARAMETERS: Final = (
     Parameter(
         "quote",
         "A quotation to look for in the text of the memento: plain, or as #:~:text=...",
-        f"at most {LONGEST_QUOTE} characters",
+        f"1 to {LONGEST_QUOTE} characters",
         _with_quote,
     ),
 )

@@ -181,3 +181,35 @@ def test_an_object_without_a_reference_is_said_to_have_none(tmp_path: Path, name
 
     assert fine.trouble == ""
     assert faulty.trouble.startswith("the object has no member url, uri")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("list.jsonl", '"{}"\n'),
+        ("list.json", '[{{"url": "{}"}}]'),
+        ("list.csv", "link,date\n{},2010\n"),
+    ],
+)
+@pytest.mark.parametrize("end", [".", "?", "!", ":"])
+def test_a_value_that_is_one_address_is_read_to_its_last_character(
+    tmp_path: Path, name: str, text: str, end: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text.format(f"http://a.example/wiki/Who{end}"))
+
+    (item,) = source(path).items()
+
+    assert item.references == (f"http://a.example/wiki/Who{end}",)
+
+
+def test_the_result_of_a_line_has_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "list"
+    path.write_text("http://a.example/who.\nhttp://a.example/b, accessed 5 November 2010\n")
+
+    found = [*source(path, "lines").items()]
+
+    assert [(item.text, item.references) for item in found] == [
+        ("http://a.example/who.", ("http://a.example/who",)),
+        ("http://a.example/b, accessed 5 November 2010", ("http://a.example/b",)),
+    ]

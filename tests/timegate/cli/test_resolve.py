@@ -150,6 +150,7 @@ def test_a_list_is_resolved_in_the_demo_too() -> None:
     ("arguments", "why"),
     [
         (("--at", "someday", HOME), "--at: 'someday' is not a time"),
+        (("--at", " ", HOME), "--at: the time is empty"),
         (("--tolerance", "soon", HOME), "--tolerance must be a duration"),
         (("--wait", "60", HOME), "--wait must be seconds"),
         (("--trust", "harbor", HOME), "Did you mean harbour?"),

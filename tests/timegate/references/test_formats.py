@@ -109,6 +109,7 @@ def test_the_broken_links_of_linkinator_and_sphinx_are_read() -> None:
     linkinator = {
         "passed": False,
         "links": [
+            {"url": "http://start.example/", "status": 200, "state": "OK"},
             {"url": "http://ok.example/", "status": 200, "state": "OK", "parent": "p"},
             {"url": "http://a.example/", "status": 404, "state": "BROKEN", "parent": "p"},
         ],
@@ -120,6 +121,24 @@ def test_the_broken_links_of_linkinator_and_sphinx_are_read() -> None:
 
     assert [item.text for item in read_json(json.dumps(linkinator))] == ["http://a.example/"]
     assert [item.text for item in read_jsonl(BytesIO(sphinx))] == ["http://a.example/"]
+
+
+def test_the_page_of_a_broken_link_is_not_meant() -> None:
+    link = {"url": "http://a.example/", "status": 404, "state": "BROKEN"}
+    page = "http://page.example/"
+
+    broken, other = read_json(json.dumps([{**link, "parent": page}, {**link, "page": page}]))
+
+    assert (broken.doubt, other.doubt) == (False, True)
+
+
+def test_the_invalid_links_in_json_of_linkchecker_are_read() -> None:
+    links = [
+        {"url": "http://ok.example/", "valid": True, "parentname": "index.html"},
+        {"url": "http://a.example/", "valid": False, "parentname": "index.html"},
+    ]
+
+    assert [item.text for item in read_json(json.dumps(links))] == ["http://a.example/"]
 
 
 def test_the_invalid_links_of_linkchecker_are_read() -> None:

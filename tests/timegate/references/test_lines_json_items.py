@@ -1,11 +1,13 @@
 """References in JSON."""
 
+from io import BytesIO
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from timegate.references import BadInput
-from timegate.references.lines import item_of, read_json
+from timegate.references.lines import item_of, read_json, read_jsonl
 
 URL = "http://www.dr.dk/"
 PWID = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk/"
@@ -47,6 +49,14 @@ def test_other_json_is_rejected_with_what_was_expected(text: str, why: str) -> N
 
 def test_an_empty_document_is_an_empty_list() -> None:
     assert list(read_json("\ufeff \n")) == list(read_json("[]")) == []
+
+
+@pytest.mark.parametrize("line", ['{"url": "http://a.example/"', '["http://a.example/"', '"a'])
+def test_a_damaged_line_is_an_item_that_says_so(line: str) -> None:
+    (item,) = read_jsonl(BytesIO(f"{line}\n".encode()))
+
+    assert item.text == line
+    assert item.trouble.startswith("not JSON: ")
 
 
 def test_a_value_without_reference_is_an_item_to_be_refused() -> None:

@@ -54,10 +54,21 @@ def test_columns_are_named_and_dates_keep_the_order_of_preference() -> None:
     ]
 
 
-def test_columns_can_be_numbered_and_rows_can_be_short() -> None:
+def test_columns_can_be_numbered_and_a_short_row_has_no_reference() -> None:
     items = read("a,b\nhttp://a/,http://b/\nhttp://c/\n", Columns("2"))
 
-    assert [item.text for item in items] == ["http://b/"]
+    assert [item.text for item in items] == ["http://b/", "http://c/"]
+    assert [bool(item.trouble) for item in items] == [False, True]
+
+
+def test_a_row_with_an_empty_cell_is_reported_in_its_place() -> None:
+    items = read("name,url\nA,http://a.example/\nB,\n,\nC,http://c.example/\n")
+
+    assert [(item.position, item.text, item.trouble) for item in items] == [
+        (0, "http://a.example/", ""),
+        (1, "B,", "the row has no reference: its cell is empty"),
+        (2, "http://c.example/", ""),
+    ]
 
 
 @pytest.mark.parametrize(
