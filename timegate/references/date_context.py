@@ -58,7 +58,7 @@ _DAY_FIRST: Final = compiled(
     "|".join(
         rf"(?<!\w){re.escape(word)}(?!\w)"
         for language in DATE_WORDS["before"]["accessed"].keys()
-        - {"en", "ja", "zh", "ko", "hu", "lt"}
+        - {"en", "ja", "zh", "ko", "hu", "lt", "mn", "tl"}
         for word in DATE_WORDS["before"]["accessed"][language]
         if word not in _OF_ENGLISH and len(word) > 4 and word != "consult"
     )

@@ -15,6 +15,7 @@ from archives.regex_compat import compiled
 from timegate.text.written_dates import (
     DATE_WORDS,
     MONTHS,
+    ONLY_BESIDE_DAYS,
     WrittenDate,
     common_moment,
     find_dates,
@@ -345,7 +346,7 @@ _BASIS_OF: Final[dict[str, DateBasis]] = {
 """What a word or phrase before a date says of it."""
 _LONGEST_PHRASE: Final = 4
 """Words."""
-_EAST: Final = r"[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]"
+_EAST: Final = r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]"
 """Scripts without blanks between words."""
 _EASTERN: Final = compiled(_EAST)
 _EASTERN_MARK: Final = compiled(
@@ -362,7 +363,9 @@ _MARK_AFTER: Final = compiled(
 )
 _BETWEEN: Final = frozenset(DATE_WORDS["between"]["words"].split())
 _WEAK: Final = frozenset(DATE_WORDS["between"]["weak"].split())
-_WORDS: Final = compiled(r"(?:[^\W\d_]|[\u0900-\u0963\u0970-\u0dff]){1,20}|[^\w\s]")
+_WORDS: Final = compiled(
+    r"(?:[^\W\d_]|[\u0300-\u036f\u0900-\u0963\u0970-\u0dff\u200c\u200d]){1,20}|[^\w\s]"
+)
 _LEADS: Final = frozenset(
     [
         *_BETWEEN,
@@ -410,7 +413,7 @@ _BEFORE_WORD: Final = compiled(
     r"[\s>)\].,;:\u060c\u061b\u3001\u3002\uff0c\u2013\u2014-]{0,5}(?:(?:last|zuletzt|page)\s)?"
 )
 _RELATIVE: Final = frozenset(DATE_WORDS["relative"]["words"].split())
-_TIME_WORDS: Final = _RELATIVE | MONTHS.keys()
+_TIME_WORDS: Final = _RELATIVE | (MONTHS.keys() - ONLY_BESIDE_DAYS)
 _TIME_LEADS: Final = frozenset(DATE_WORDS["relative"]["leads"].split())
 _MOST_UNREAD: Final = 6
 """Words of a time that are quoted, as in "during the Easter holidays"."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from archives.regex_compat import compiled
 from timegate.references.dates import after_access_words
-from timegate.text.written_dates import MONTHS
+from timegate.text.written_dates import MONTHS, ONLY_BESIDE_DAYS
 
 _CLOCK: Final = (
     r"(?<![\w:.,/-])(?:(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?(?![\w:]|[.,][0-9])"
@@ -35,7 +35,9 @@ _MISREAD: Final = compiled(r"(?<![\w-])[12lI](?=[0-9]{0,2}[OolI])[0-9OolI]{3}(?!
 _ADDRESS: Final = compiled(
     r"(?<![A-Za-z])h?tt?ps?\s?[:;]\s?/|(?<![A-Za-z])www\s?\.\s?\w", re.IGNORECASE
 )
-_ALSO_WORDS: Final = frozenset(("may", "mar", "set", "out", "ago", "gen", "mag", "des", "mars"))
+_ALSO_WORDS: Final = ONLY_BESIDE_DAYS | frozenset(
+    ("may", "mar", "set", "out", "ago", "gen", "mag", "des", "mars")
+)
 _MONTHS_ONLY: Final = frozenset(("May", "Mar"))
 """Of these, what is a month with a capital letter."""
 

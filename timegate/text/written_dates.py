@@ -934,6 +934,7 @@ def _with_one_less(word: str) -> set[str]:
     return {word, *(word[:at] + word[at + 1 :] for at in range(len(word)))}
 
 
+@cache
 def _near_months() -> dict[str, set[int]]:
     """Return the long names of months, whole and without one letter, with their months."""
     near: dict[str, set[int]] = defaultdict(set)
@@ -944,9 +945,6 @@ def _near_months() -> dict[str, set[int]]:
     return near
 
 
-_NEAR_MONTHS: Final = _near_months()
-
-
 def mistyped_month(word: str) -> int | None:
     """Return the month whose name differs from *word* in one letter, or in the order of two.
 
@@ -955,7 +953,7 @@ def mistyped_month(word: str) -> int | None:
     name = word.lower()
     if len(name) < _SHORTEST_NAME - 1 or name in MONTHS:
         return None
-    near = {number for each in _with_one_less(name) for number in _NEAR_MONTHS.get(each, ())}
+    near = {number for each in _with_one_less(name) for number in _near_months().get(each, ())}
     return near.pop() if len(near) == 1 else None
 
 
