@@ -364,7 +364,8 @@ _MARK_AFTER: Final = compiled(
 _BETWEEN: Final = frozenset(DATE_WORDS["between"]["words"].split())
 _WEAK: Final = frozenset(DATE_WORDS["between"]["weak"].split())
 _WORDS: Final = compiled(
-    r"(?:[^\W\d_]|[\u0300-\u036f\u0900-\u0963\u0970-\u0dff\u200c\u200d]){1,20}|[^\w\s]"
+    r"(?:[^\W\d_]|[\u0300-\u036f\u0900-\u0963\u0970-\u0e31\u0e34-\u0e4e\u0eb1-\u0ece"
+    r"\u102b-\u103e\u17b4-\u17d3]){1,20}|[^\w\s]"
 )
 _LEADS: Final = frozenset(
     [
@@ -387,6 +388,11 @@ _ASIDE: Final = compiled(
     re.IGNORECASE,
 )
 """Words in parentheses between a word of access and its date; none that doubt the date."""
+_OTHER_CALENDAR: Final = compiled(
+    r"\d{1,2}(?:\s[^\W\d_]{2,12}){1,3},?\s1[34]\d{2}\s?(?:هـ?|ھ|ق|ش)?\s?[،,]?\s?(?:الموافق|موافق|برابر\sبا|بمطابق|بہ\sمطابق)"
+    r"|\d{1,4}([/-])\d{1,2}\1\d{1,4}\s?(?:هـ?|ھ|ق|ش)?\s?[،,]?\s?(?:الموافق|موافق|برابر\sبا|بمطابق|بہ\sمطابق)"
+)
+"""A day of the Islamic calendar or that of Iran before the same day of the common one."""
 _LONGEST_GAP: Final = 70
 _LONGEST_LEAD: Final = 60
 _STRONG: Final = _BASIS_OF.keys() - _WEAK
@@ -501,21 +507,31 @@ def mark_before(
     if len(text) - end > _LONGEST_GAP or not _connects(text[end:], weak=is_weak):
         return None
     is_of_other = (year or is_weak) and _goes_on(after)
+    is_of_other = is_of_other or (year and _has_day_after(after))
     is_elsewhere = far and phrase in _NEAR_LINKS
     is_unsaid = is_elsewhere or (is_weak and (year or far))
     if is_unsaid or is_of_other or _is_by_others(phrase, after):
         return None
     basis = _BASIS_OF[phrase]
     if basis in ("published", "event") or _EASTERN.search(phrase):
-        return basis
+        is_name = _ARCHIVES.search(phrase) and _NAME_BEFORE.search(text[:start])
+        return None if is_name else basis
     before = f"{'0' if cut else ''}{text[:start]}"
     is_clause = phrase in _OF_PAGES and _CLAUSE.search(before[-_LONGEST_GAP:])
     is_clause = is_clause or _WHEN.search(f"{before[-_LONGEST_GAP:]}{phrase}")
     return basis if is_clause or _is_led(before, weak=is_weak) else None
 
 
+_DAY_AFTER_YEAR: Final = compiled(
+    r"(?:[.-]\s?|\s|-?[^\W\d_a-z]{1,9}\.?\s)(?:([^\W\d_]{3,14})\.?\s[0-9]{1,2}|[0-9]{1,2}[.\s-]{1,2}([^\W\d_]{3,14}))"
+    r"(?![\w:/])"
+)
+"""After a year: what may be its month in a language that is not known, and a day."""
 _VOWELS: Final = compiled(r"[\u064b-\u0652\u0640]++")
 """Signs in Arabic words that most writers leave out."""
+_ARCHIVES: Final = compiled(r"^(?:アーカイブ|아카이브)")
+_NAME_BEFORE: Final = compiled(r"(?:[\u30a1-\u30fa\u30fc\u4e00-\u9fff・]|[\uac00-\ud7a3]\s)$")
+"""Before such a word: it is a part of the name of an archive, デジタルアーカイブ."""
 _OF_PAGES: Final = frozenset(DATE_WORDS["clause"]["of_pages"])
 """Words of access that are said of pages, and not of places or people."""
 _NEAR_LINKS: Final = frozenset(DATE_WORDS["clause"]["near"])
@@ -542,6 +558,12 @@ _BY_OTHERS: Final = compiled(
 
 def _is_by_others(phrase: str, after: str) -> bool:
     return _BASIS_OF[phrase] == "accessed" and _BY_OTHERS.match(after) is not None
+
+
+def _has_day_after(after: str) -> bool:
+    """Whether a day and a word that may be its month follow a year."""
+    found = _DAY_AFTER_YEAR.match(after)
+    return found is not None and (found[1] or found[2]).lower() not in _BASIS_OF
 
 
 def _goes_on(after: str) -> bool:
@@ -599,6 +621,7 @@ def _connects(gap: str, *, weak: bool) -> bool:
         # "Checked-in".
         return False
     # "Archiviert vom Original (nicht mehr online verfügbar) am 9. Juli 2012".
+    gap = _OTHER_CALENDAR.sub(" ", gap)
     rest = _CLOCK.sub("", _ASIDE.sub(" ", gap))
     if any(map(str.isdigit, rest)) or (weak and "," in rest) or "\u3002" in rest:
         return False

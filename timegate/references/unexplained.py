@@ -6,6 +6,7 @@ used, or is known to be of another kind.
 
 import re
 from typing import Final
+from unicodedata import decimal
 
 from archives.regex_compat import compiled
 from timegate.references.dates import after_access_words
@@ -108,7 +109,24 @@ _YEAR_ALONE: Final = compiled(
     r"\ufffc[ \t]{0,2}[,;:(\[ ][ \t]{0,2}[1-9][0-9]{3}[)\].,;]{0,2}[ \t]{0,4}(?:\n|$)"
 )
 """Four digits after a link, at the end of its line."""
+_FOREIGN: Final = r"[^\W\d_A-Za-z\u00aa-\u024f\u1e00-\u1eff]"
+"""A letter of another script than the Latin one."""
+_YEAR: Final = r"(?:1[3-6]|19|20|2[4-6])[0-9]{2}"
+_UNREAD_YEAR: Final = compiled(
+    rf"{_FOREIGN}[\s.(:]{{0,3}}{_YEAR}(?![0-9]|[.,:/-][0-9])"
+    rf"|(?<![\w./:#-]){_YEAR}[\s.)-]{{0,2}}{_FOREIGN}"
+    r"|(?<![\w./:#-])(?:19|20)[0-9]{2}(?:g|r|m|e?ko|yil)\b"
+)
+"""A year beside a letter of another script, perhaps of another calendar: 2015թ, 1432هـ."""
+_EASTERN_DAY: Final = compiled(
+    r"(?:[0-9]{1,2}|[一二三四五六七八九十]{1,3})\s?[月월]\s?(?:[0-9]{1,2}|[一二三四五六七八九十廿卅]{1,3})\s?[日号號일]"
+)
+"""A month and a day without a year."""
+_HEBREW_YEAR: Final = compiled(r"(?<!\w)ה?['׳]?תש[א-ת]{0,2}[\"״][א-ת](?!\w)")
 _SIGNS_OF_DATES: Final = {
+    "What may be a year of another script stands beside the link": _UNREAD_YEAR,
+    "What may be a year of the Hebrew calendar stands beside the link": _HEBREW_YEAR,
+    "A month and a day without a year stand beside the link": _EASTERN_DAY,
     "What may be a year stands beside the link": _YEAR_ALONE,
     "A time of day without a date stands beside the link": _TIME,
     _PART: _NUMBERS,
@@ -125,6 +143,7 @@ def unexplained(text: str, *, dated: bool) -> str:
 
     *text* has the surroundings of one link, without links and dates. *dated*: a date is used.
     """
+    text = _in_ascii_digits(text)
     signs = _SIGNS if dated else {**_SIGNS, **_SIGNS_OF_DATES}
     found = next((why for why, sign in signs.items() if sign.search(text)), "")
     if found or dated:
@@ -134,6 +153,12 @@ def unexplained(text: str, *, dated: bool) -> str:
     if _has_number_after_access(text):
         return "A word of access and a number stand beside the link, and were not read"
     return _COUNTED if _has_count(text) else ""
+
+
+def _in_ascii_digits(text: str) -> str:
+    if text.isascii():
+        return text
+    return text.translate({ord(each): str(decimal(each)) for each in {*text} if each.isdecimal()})
 
 
 def _has_number_after_access(text: str) -> bool:
