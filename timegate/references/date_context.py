@@ -76,13 +76,17 @@ _ENGLISH: Final = compiled(
     re.IGNORECASE,
 )
 _LANGUAGES: Final = (
-    (
-        compiled(r"\.(?:pl|cz|sk|ua)(?:[:/]|$)|dost[ęe]p|odczyt|pobran|citov|cit\.|p[řr]íst"),
-        "11",
+    compiled(
+        r"\.(?:pl|cz|sk|ua)(?:[:/]|$)|dost[ęe]p|odczyt|pobran|citov|cit\.|p[řr]íst|navštív|staž?en|wgląd|przeglądan"
     ),
-    (compiled(r"\.(?:hr|ba)(?:[:/]|$)|pristup|preuzet|pregledan"), "10"),
+    compiled(r"\.(?:hr|ba)(?:[:/]|$)|pristup|preuzet|pregledan|posjećen|učitan"),
 )
-"""Words and domains of languages in which a month has another meaning, and its number."""
+"""Words and domains of Polish and Czech, and of Croatian, where the same months differ."""
+_MONTHS_BY_LANGUAGE: Final[Mapping[str, tuple[str, str]]] = {
+    **dict.fromkeys(("listopad", "lis"), ("11", "10")),
+    **{"lip": ("07", "06"), "srp": ("08", "07")},
+}
+_SLAVIC_MONTH: Final = compiled(r"(?<![^\W\d_])(?:(listopad)a?|(lis|lip|srp))(?![^\W\d_])", re.IGNORECASE)
 
 
 def in_language(text: str, span: TextSpan, date: WrittenDate, basis: DateBasis) -> WrittenDate:
@@ -101,11 +105,17 @@ def in_language(text: str, span: TextSpan, date: WrittenDate, basis: DateBasis) 
         if writes_day_first(words):
             return date._replace(moment=date.readings[0], readings=())
         return date
-    if date.moment is not None or "listopad" not in date.text.lower():
+    name = None if date.moment is not None else _SLAVIC_MONTH.search(date.text)
+    if name is None:
         return date
+    months = _MONTHS_BY_LANGUAGE[(name[1] or name[2]).lower()]
     around = text[max(0, min(span.start, date.start) - _NEAR) : max(span.end, date.end) + 20]
-    months = {month for words, month in _LANGUAGES if words.search(around.lower())}
-    fitting = [each for each in date.readings if {each.digits[4:6]} == months]
+    meant = [
+        month
+        for month, words in zip(months, _LANGUAGES, strict=True)
+        if words.search(around.lower())
+    ]
+    fitting = [each for each in date.readings if [each.digits[4:6]] == meant]
     return date._replace(moment=fitting[0], readings=()) if len(fitting) == 1 else date
 
 
@@ -306,6 +316,10 @@ def _is_of_copy(text: str, date: WrittenDate) -> bool:
 
 def basis_of_sentence(text: str, link: int, date: WrittenDate) -> DateBasis | None:
     """Return what a whole line, or the words up to the *link* after it, say of *date*."""
+    if _OF_ORG_ENTRY.search(text, max(0, date.start - 2 * _LONGEST_NAME), date.start):
+        return "event"
+    if _IN_CACHE.search(text, max(0, date.start - _LONGEST_LINE), date.start):
+        return "accessed"
     if _OF_ENTRY.search(text, max(0, date.start - _LONGEST_NAME), date.start):
         near = text[max(0, date.start - _LONGEST_LINE) : date.end + _LONGEST_LINE]
         return "event" if _ADDED.search(near) else None
@@ -366,6 +380,18 @@ def is_questioned(text: str, link: TextSpan, date: WrittenDate) -> bool:
 _TAG: Final = compiled(r"(?:^|\n)%(?P<tag>[\[D8])[ \t]{1,4}$")
 """The names of fields in EndNote's format: date of access, year, date."""
 _OF_ENTRY: Final = compiled(r"(?:^|\n)(?:Date Added|Modified)(?:\t|:?[ ]{1,4})$")
+_OF_ORG_ENTRY: Final = compiled(
+    r"(?:^|\n)[ \t]{0,12}:(?:CREATED|ADDED|DATE_ADDED|ADDED_AT|MODIFIED|LAST_MODIFIED|UPDATED|SCHEDULED):[ \t]{1,12}[\[<]$"
+)
+"""In Org mode, before the time at which the entry, and not its page, was made."""
+_IN_CACHE: Final = compiled(
+    r"(?:cache\s(?:von|de|di|do|af|av|van)\sGoogle|caché\sde\sGoogle|Google-?\s?cache|Google['\u2019]?s\s(?:cache|buffer|bufr)"
+    r"|podręcznej\sGoogle|paměti\sGoogle|кэше?\sGoogle|кеші\sGoogle|Google[^\n.]{0,12}(?:önbelle|キャッシュ|缓存|快取|캐시)|Google\s?(?:对|對|に保存))"
+    r"[^\n]{0,250}(?:Abbild|instantan|captura|instantánea|istantanea|instantâneo|momentopname|zrzut|ögonblicksbild"
+    r"|øjebliksbillede|øyeblikksbilde|копи|снимок|snímek|görüntü|このページは|缓存|快取|快照|擷取)[^\n]{0,70}$",
+    re.IGNORECASE,
+)
+"""The notice above a page in the cache of Google, up to its date."""
 _ADDED: Final = compiled(r"(?:^|\n)Date Added[\t :]")
 """In a report of a reference manager: when the entry was made and changed."""
 _TWEET: Final = compiled(r"\(@\w{1,20}\)\s{1,2}$")
@@ -391,7 +417,9 @@ _TURKISH_VERB: Final = compiled(
 _DATE_HEADER: Final = compiled(r"(?:^|\n)(?:< )?date: (?:[a-z]{3}, )?$", re.IGNORECASE)
 _SUCCESS: Final = compiled(r"(?:^|\n)(?:< )?HTTP/[0-9.]{1,3} (?P<status>[0-9]{3})")
 _LONGEST_HEAD: Final = 2_000
-_SAVED_FROM: Final = compiled(r"webpage capture\s{1,4}Saved from\s{1,4}$", re.IGNORECASE)
+_SAVED_FROM: Final = compiled(r"(?:^|\n|webpage capture\s{1,4})Saved from\s{1,4}$", re.IGNORECASE)
+_CAPTURE: Final = compiled(r"webpage capture|\bsnapshots from this (?:url|host)", re.IGNORECASE)
+"""In the head of a page of archive.today."""
 
 
 _STATEMENT: Final = compiled(r"\b[SP](?P<property>813|577)(?:[|\t]|:\s)\+$")
@@ -413,7 +441,9 @@ def _basis_of_program(text: str, span: TextSpan, date: WrittenDate) -> DateBasis
         return "accessed" if statement["property"] == "813" else "published"
     if date.start < span.end:
         return None
-    if _SAVED_FROM.search(text, max(0, span.start - _NEAR), span.start):
+    if _SAVED_FROM.search(text, max(0, span.start - _NEAR), span.start) and _CAPTURE.search(
+        text, max(0, span.start - _NEAR), date.end + _NEAR
+    ):
         return "archived"
     if _PAGE_COUNT.fullmatch(text, span.end, date.start) and _TIME_OF_DAY.match(text, date.end):
         return "accessed"

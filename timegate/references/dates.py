@@ -549,7 +549,7 @@ _WHEN: Final = compiled(
 )
 """The end of "live when checked": a state of the page."""
 _BY_OTHERS: Final = compiled(
-    r"\sby\s(?!(?:the\s|an?\s)?(?:author|me|us|writer|editor|wayback|internet)\w?\b)"
+    r"\sby\s(?!(?:the\s|an?\s)?(?:author|me|us|writer|editor|wayback|internet)\w?\b|https?:|www)"
     r"[a-z]{2,20}\b",
     re.IGNORECASE,
 )

@@ -108,7 +108,7 @@ They are no letters to `re`.
 _LETTER: Final = rf"(?:[^\W\d_]|[{_SIGNS}])"
 _WORD: Final = rf"({_LETTER}{{2,16}})"
 _ARTICLE: Final = (
-    r"(?:of |the |de |di |d['\u2019]|da |del |ta['\u2019] ?|ng |ga (?:watan )?|dhen |den |a viz |mwezi wa "
+    r"(?:of |the |de |di |d['\u2019]|da |del |ta['\u2019] ?|ng |ga (?:watan )?|dhen |den |a viz |mwezi wa |A[nm] (?:t-)?"
     r"|bulan |mí na |ខែ ?|ເດືອນ ?|เดือน ?|माह |מ?חודש )?"
 )
 _DAY: Final = (
