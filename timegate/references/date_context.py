@@ -83,10 +83,14 @@ _LANGUAGES: Final = (
 )
 """Words and domains of Polish and Czech, and of Croatian, where the same months differ."""
 _MONTHS_BY_LANGUAGE: Final[Mapping[str, tuple[str, str]]] = {
-    **dict.fromkeys(("listopad", "lis"), ("11", "10")),
-    **{"lip": ("07", "06"), "srp": ("08", "07")},
+    "listopad": ("11", "10"),
+    "lis": ("11", "10"),
+    "lip": ("07", "06"),
+    "srp": ("08", "07"),
 }
-_SLAVIC_MONTH: Final = compiled(r"(?<![^\W\d_])(?:(listopad)a?|(lis|lip|srp))(?![^\W\d_])", re.IGNORECASE)
+_SLAVIC_MONTH: Final = compiled(
+    r"(?<![^\W\d_])(?:(listopad)a?|(lis|lip|srp))(?![^\W\d_])", re.IGNORECASE
+)
 
 
 def in_language(text: str, span: TextSpan, date: WrittenDate, basis: DateBasis) -> WrittenDate:
@@ -316,15 +320,23 @@ def _is_of_copy(text: str, date: WrittenDate) -> bool:
 
 def basis_of_sentence(text: str, link: int, date: WrittenDate) -> DateBasis | None:
     """Return what a whole line, or the words up to the *link* after it, say of *date*."""
+    if _OF_ENTRY.search(text, max(0, date.start - _LONGEST_NAME), date.start):
+        near = text[max(0, date.start - _LONGEST_LINE) : date.end + _LONGEST_LINE]
+        return "event" if _ADDED.search(near) else None
+    return _basis_of_notice(text, date) or _basis_before_link(text, link, date)
+
+
+def _basis_of_notice(text: str, date: WrittenDate) -> DateBasis | None:
+    """Return what a property, a notice of a cache, or the words for a copy say of *date*."""
     if _OF_ORG_ENTRY.search(text, max(0, date.start - 2 * _LONGEST_NAME), date.start):
         return "event"
     if _IN_CACHE.search(text, max(0, date.start - _LONGEST_LINE), date.start):
         return "accessed"
-    if _OF_ENTRY.search(text, max(0, date.start - _LONGEST_NAME), date.start):
-        near = text[max(0, date.start - _LONGEST_LINE) : date.end + _LONGEST_LINE]
-        return "event" if _ADDED.search(near) else None
-    if _is_of_copy(text, date):
-        return "archived"
+    return "archived" if _is_of_copy(text, date) else None
+
+
+def _basis_before_link(text: str, link: int, date: WrittenDate) -> DateBasis | None:
+    """Return what the words up to the *link* after it say of *date*."""
     is_near = 0 < link - date.end <= _LONGEST_VISIT
     if not is_near:
         return None
@@ -381,14 +393,13 @@ _TAG: Final = compiled(r"(?:^|\n)%(?P<tag>[\[D8])[ \t]{1,4}$")
 """The names of fields in EndNote's format: date of access, year, date."""
 _OF_ENTRY: Final = compiled(r"(?:^|\n)(?:Date Added|Modified)(?:\t|:?[ ]{1,4})$")
 _OF_ORG_ENTRY: Final = compiled(
-    r"(?:^|\n)[ \t]{0,12}:(?:CREATED|ADDED|DATE_ADDED|ADDED_AT|MODIFIED|LAST_MODIFIED|UPDATED|SCHEDULED):[ \t]{1,12}[\[<]$"
+    rf"(?:^|\n)[ \t]{{0,12}}:(?:{_any_of(DATE_WORDS['org_mode']['properties'])}):"
+    r"[ \t]{1,12}[\[<]$"
 )
 """In Org mode, before the time at which the entry, and not its page, was made."""
 _IN_CACHE: Final = compiled(
-    r"(?:cache\s(?:von|de|di|do|af|av|van)\sGoogle|caché\sde\sGoogle|Google-?\s?cache|Google['\u2019]?s\s(?:cache|buffer|bufr)"
-    r"|podręcznej\sGoogle|paměti\sGoogle|кэше?\sGoogle|кеші\sGoogle|Google[^\n.]{0,12}(?:önbelle|キャッシュ|缓存|快取|캐시)|Google\s?(?:对|對|に保存))"
-    r"[^\n]{0,250}(?:Abbild|instantan|captura|instantánea|istantanea|instantâneo|momentopname|zrzut|ögonblicksbild"
-    r"|øjebliksbillede|øyeblikksbilde|копи|снимок|snímek|görüntü|このページは|缓存|快取|快照|擷取)[^\n]{0,70}$",
+    rf"(?:{_any_of(DATE_WORDS['google_cache']['caches'])})[^\n]{{0,250}}"
+    rf"(?:{_any_of(DATE_WORDS['google_cache']['pictures'])})[^\n]{{0,70}}$",
     re.IGNORECASE,
 )
 """The notice above a page in the cache of Google, up to its date."""
@@ -417,7 +428,9 @@ _TURKISH_VERB: Final = compiled(
 _DATE_HEADER: Final = compiled(r"(?:^|\n)(?:< )?date: (?:[a-z]{3}, )?$", re.IGNORECASE)
 _SUCCESS: Final = compiled(r"(?:^|\n)(?:< )?HTTP/[0-9.]{1,3} (?P<status>[0-9]{3})")
 _LONGEST_HEAD: Final = 2_000
-_SAVED_FROM: Final = compiled(r"(?:^|\n|webpage capture\s{1,4})Saved from\s{1,4}$", re.IGNORECASE)
+_SAVED_FROM: Final = compiled(
+    r"(?:^|\n|webpage capture\s{1,4})Saved from\s{1,4}$", re.IGNORECASE
+)
 _CAPTURE: Final = compiled(r"webpage capture|\bsnapshots from this (?:url|host)", re.IGNORECASE)
 """In the head of a page of archive.today."""
 

@@ -346,7 +346,9 @@ _BASIS_OF: Final[dict[str, DateBasis]] = {
 """What a word or phrase before a date says of it."""
 _LONGEST_PHRASE: Final = 4
 """Words."""
-_EAST: Final = r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]"
+_EAST: Final = (
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]"
+)
 """Scripts without blanks between words."""
 _EASTERN: Final = compiled(_EAST)
 _EASTERN_MARK: Final = compiled(
@@ -388,9 +390,13 @@ _ASIDE: Final = compiled(
     re.IGNORECASE,
 )
 """Words in parentheses between a word of access and its date; none that doubt the date."""
+_ISLAMIC: Final = (
+    rf"\s?(?:{_alternatives(DATE_WORDS['notation']['islamic_years'])})?\s?[\u060c,]?\s?"
+    rf"(?:{_alternatives(DATE_WORDS['notation']['same_day'])})"
+)
 _OTHER_CALENDAR: Final = compiled(
-    r"\d{1,2}(?:\s[^\W\d_]{2,12}){1,3},?\s1[34]\d{2}\s?(?:هـ?|ھ|ق|ش)?\s?[،,]?\s?(?:الموافق|موافق|برابر\sبا|بمطابق|بہ\sمطابق)"
-    r"|\d{1,4}([/-])\d{1,2}\1\d{1,4}\s?(?:هـ?|ھ|ق|ش)?\s?[،,]?\s?(?:الموافق|موافق|برابر\sبا|بمطابق|بہ\sمطابق)"
+    r"(?:\d{1,2}(?:\s[^\W\d_]{2,12}){1,3},?\s1[34]\d{2}|\d{1,4}([/-])\d{1,2}\1\d{1,4})"
+    rf"{_ISLAMIC}"
 )
 """A day of the Islamic calendar or that of Iran before the same day of the common one."""
 _LONGEST_GAP: Final = 70

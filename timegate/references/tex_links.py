@@ -31,10 +31,14 @@ def _character(escape: re.Match[str]) -> str:
     return "_" if "underscore" in written else written.strip("{}").removeprefix("\\string")[-1]
 
 
-_MARKS: Final[Mapping[str, str]] = {
-    **{"'": "\u0301", "`": "\u0300", "^": "\u0302", '"': "\u0308", "~": "\u0303", ".": "\u0307"},
-    **{"c": "\u0327", "v": "\u030c", "u": "\u0306", "H": "\u030b", "r": "\u030a", "k": "\u0328"},
-}
+_MARKS: Final[Mapping[str, str]] = dict(
+    zip(
+        "'`^\"~.cvuHrk",
+        "\u0301\u0300\u0302\u0308\u0303\u0307\u0327\u030c\u0306\u030b\u030a\u0328",
+        strict=True,
+    )
+)
+"""Signs of TeX, and the accents that they set."""
 _ACCENT: Final = (
     # Without braces, it may be the end of a string in JSON: "\\"abgerufen\\"".
     r"(?:(?<=[^\W\d_])\\(?:\"[A-Za-z](?=[^\W\d_\\])|['`^~.][A-Za-z])|\{\\['`^\"~.]\\?[A-Za-z]\}|\\['`^\"~.]\{\\?[A-Za-z]\}"

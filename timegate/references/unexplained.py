@@ -117,12 +117,15 @@ _UNREAD_YEAR: Final = compiled(
     rf"|(?<![\w./:#-]){_YEAR}[\s.)-]{{0,2}}{_FOREIGN}"
     r"|(?<![\w./:#-])(?:19|20)[0-9]{2}(?:g|r|m|e?ko|yil)\b"
 )
-"""A year beside a letter of another script, perhaps of another calendar: 2015թ, 1432هـ."""
+"""A year beside a letter of another script, perhaps of another calendar: 2015թ."""
 _EASTERN_DAY: Final = compiled(
     r"(?:[0-9]{1,2}|[一二三四五六七八九十]{1,3})\s?[月월]\s?(?:[0-9]{1,2}|[一二三四五六七八九十廿卅]{1,3})\s?[日号號일]"
 )
 """A month and a day without a year."""
-_HEBREW_YEAR: Final = compiled(r"(?<!\w)ה?['׳]?תש[א-ת]{0,2}[\"״][א-ת](?!\w)")
+_HEBREW_YEAR: Final = compiled(
+    r"(?<!\w)\u05d4?['\u05f3]?\u05ea\u05e9[\u05d0-\u05ea]{0,2}[\"\u05f4][\u05d0-\u05ea](?!\w)"
+)
+"""Letters for a year of the Hebrew calendar from 5700 on."""
 _SIGNS_OF_DATES: Final = {
     "What may be a year of another script stands beside the link": _UNREAD_YEAR,
     "What may be a year of the Hebrew calendar stands beside the link": _HEBREW_YEAR,
@@ -158,7 +161,9 @@ def unexplained(text: str, *, dated: bool) -> str:
 def _in_ascii_digits(text: str) -> str:
     if text.isascii():
         return text
-    return text.translate({ord(each): str(decimal(each)) for each in {*text} if each.isdecimal()})
+    return text.translate(
+        {ord(each): str(decimal(each)) for each in {*text} if each.isdecimal()}
+    )
 
 
 def _has_number_after_access(text: str) -> bool:

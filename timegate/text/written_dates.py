@@ -98,7 +98,7 @@ _SHORT_YEAR: Final = compiled(
     r"(?<![\w./-])([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{2})(?![0-9A-Za-z_/-]|\.[0-9])"
 )
 _SIGNS: Final = (
-    "\\u0300-\\u036f\\u0654\\u0900-\\u0963\\u0970-\\u0e31\\u0e34-\\u0e4e\\u0eb1-\\u0ece\\u102b-\\u103e"
+    "\\u0300-\\u036f\\u05b0-\\u05c7\\u064b-\\u0655\\u0670\\u0900-\\u0963\\u0970-\\u0e31\\u0e34-\\u0e4e\\u0eb1-\\u0ece\\u102b-\\u103e"
     "\\u17b4-\\u17d3\\u200c\\u200d"
 )
 """Accents, a sign of Persian, letters and vowel signs of Indic scripts and their neighbours.
@@ -107,19 +107,18 @@ They are no letters to `re`.
 """
 _LETTER: Final = rf"(?:[^\W\d_]|[{_SIGNS}])"
 _WORD: Final = rf"({_LETTER}{{2,16}})"
-_ARTICLE: Final = (
-    r"(?:of |the |de |di |d['\u2019]|da |del |ta['\u2019] ?|ng |ga (?:watan )?|dhen |den |a viz |mwezi wa |A[nm] (?:t-)?"
-    r"|bulan |mí na |ខែ ?|ເດືອນ ?|เดือน ?|माह |מ?חודש )?"
-)
-_DAY: Final = (
-    r"([0-9]{1,2})(?:(?:st|nd|rd|th|er|[\s-](?:st|nd|rd|th|er)(?!\w)"
-    r"|-?an|-?a|ean|-\u0433\u043e|-\u0435|\.ª|º|ª|°|-?(?:si|s[ıuü]|ci|c[ıuü]|[əe])|['\u2019]ê|ú|mh)?\.?)"
-)
-_BEFORE_YEAR: Final = (
-    r"(?:of |de |del |do |år |год |tahun |taon |ng |mwaka |anul |roku |viti |ឆ្នាំ ?|ປີ ?|ค\.ศ\. ?|सन् |सन |সাল |"
-    r"ஆண்டு |سنة |سال |عام |د |کال )?"
-)
-"""Words for a year, and prepositions, between a month and a year."""
+
+
+def alternatives(words: Sequence[str]) -> str:
+    """Return an expression for *words*, the longest first."""
+    longest = sorted(words, key=len, reverse=True)
+    return "|".join(re.escape(word).replace(r"\ ", r"\s") for word in longest)
+
+
+_NOTATION: Final[Mapping[str, Sequence[str]]] = DATE_WORDS["notation"]
+_ARTICLE: Final = rf"(?:{alternatives(_NOTATION['articles'])})?"
+_DAY: Final = rf"([0-9]{{1,2}})(?:(?:(?:{alternatives(_NOTATION['days'])})(?![^\W\d_]))?\.?)"
+_BEFORE_YEAR: Final = rf"(?:{alternatives(_NOTATION['before_years'])})?"
 # What may stand before a year of four digits, from the day or the month on.
 _DAY_MONTH: Final = compiled(
     rf"(?<![0-9A-Za-z./]){_DAY}[\s~/-]{{0,24}}{_ARTICLE}{_WORD}\.?"
@@ -203,17 +202,15 @@ _EAST: Final = compiled(
 )
 _HUNGARIAN: Final = compiled(rf"\.\s?{_WORD}\.?\s([0-9]{{1,2}})\.?(?!\d)")
 _HUNGARIAN_ROMAN: Final = compiled(r"\.\s?([IVX]{1,4})\.\s?([0-9]{1,2})(?![0-9])")
-_YEAR_WORDS: Final = (
-    r"(?:e?ko|\.?\sgada|\s?m(?:\.|etų)|\.?\saasta|\s?թ(?:վականի|\.)?|[\s-]?yil(?:ning|da|i)?|[\s-]?йил(?:нинг|да|и)?"
-    r"|\sоны|\s?ж(?:ылғы|ылы|ылдын|\.)|-жылдын|\sелның|\sйылдың|-?c[iıuü]\sil(?:in|də)?|[\s-]?ýylyň|\s?г(?:ода|\.)"
-    r"|\sроку|\sгодины|\sгода|\sroku|\sყოველი|\sწლის|\s?წ\.|\s?(?:ပြည့်နှစ်|ခုနှစ်)၊?|\s?সালের|\syılı|\s?ء)"
-)
-"""After a year: words for it, as they stand before a month or a day."""
+_YEAR_WORDS: Final = rf"\.?[\s-]?(?:{alternatives(_NOTATION['years'])})"
 _AFTER_LOCAL: Final = compiled(
-    rf"{_YEAR_WORDS},?\s{{1,2}}(?:([0-9]{{1,2}})(?:\.|-)?\s?{_WORD}|{_WORD}\.?\s([0-9]{{1,2}}))(?:e?an|a|\sd\.|-[^\W\d_]{{1,6}})?(?!\w)"
+    rf"{_YEAR_WORDS},?\s{{1,2}}(?:([0-9]{{1,2}})(?:\.|-)?\s?{_WORD}|{_WORD}\.?\s([0-9]{{1,2}}))"
+    r"(?:e?an|a|\sd\.|-[^\W\d_]{1,6})?(?!\w)"
 )
+"""After a year: a word for it in many languages, and a day."""
 _NUMBERED_MONTH: Final = compiled(
-    rf"{_YEAR_WORDS},?\s{{1,24}}([0-9]{{1,2}})(?:-р)?\s(?:сарын|mėn\.)\s([0-9]{{1,2}})(?![0-9])"
+    rf"{_YEAR_WORDS},?\s{{1,24}}([0-9]{{1,2}})(?:-\w)?\s"
+    rf"(?:{alternatives(_NOTATION['months'])})\s([0-9]{{1,2}})(?![0-9])"
 )
 """After a year in Mongolian and Lithuanian: the number of a month, and a day."""
 _AFTER_MONTH_DAY: Final = compiled(
@@ -244,26 +241,31 @@ _MORE_OF_DATE: Final = compiled(
 _JAPANESE: Final = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018}
 _ERAS: Final = _JAPANESE | {"民國": 1911, "民国": 1911, "中華民國": 1911}
 """The year before the first year of each era."""
+_ZEROS: Final = "零\u3007\u25cb\uff2f"
 _NUMERALS: Final = {
     **{sign: number for number, sign in enumerate("零一二三四五六七八九")},
-    **dict.fromkeys("〇○Ｏ", 0),
-    **{"元": 1, "十": 10, "廿": 20, "卅": 30},
+    **dict.fromkeys(_ZEROS, 0),
+    **dict(zip("元正十廿卅", (1, 1, 10, 20, 30), strict=True)),
 }
-_CHINESE: Final = "[一二三四五六七八九十廿卅〇○零]{1,3}"
+_CHINESE: Final = rf"[一二三四五六七八九十廿卅{_ZEROS}]{{1,3}}"
 _MONTH_AND_DAY: Final = (
-    rf"年\s?(?:(正|[0-9]{{1,2}}|{_CHINESE})\s?月份?\s?(?:初?([0-9]{{1,2}}|{_CHINESE})\s?[日号號])?)?"
+    rf"年\s?(?:(正|[0-9]{{1,2}}|{_CHINESE})\s?月份?\s?"
+    rf"(?:初?([0-9]{{1,2}}|{_CHINESE})\s?[日号號])?)?"
 )
 _ERA: Final = compiled(
-    rf"({'|'.join(sorted(_ERAS, key=len, reverse=True))})\s?([0-9]{{1,3}}|元|[一二三四五六七八九十百〇○零]{{1,4}})\s?{_MONTH_AND_DAY}"
+    rf"({'|'.join(sorted(_ERAS, key=len, reverse=True))})\s?"
+    rf"([0-9]{{1,3}}|元|[一二三四五六七八九十百廿卅{_ZEROS}]{{1,4}})\s?{_MONTH_AND_DAY}"
 )
 _CHINESE_YEAR: Final = compiled(
-    rf"(?<![一二三四五六七八九十〇○零])((?:一[九]|二[〇○Ｏ零])[〇○Ｏ零一二三四五六七八九]{{2}})\s?{_MONTH_AND_DAY}"
+    rf"(?<![一二三四五六七八九十{_ZEROS}])"
+    rf"((?:一九|二[{_ZEROS}])[一二三四五六七八九{_ZEROS}]{{2}})\s?{_MONTH_AND_DAY}"
 )
 """A year in Chinese numerals."""
 _THAI_MONTHS: Final = DATE_WORDS["thai"]["months"]
 _THAI_NAMES: Final = (*_THAI_MONTHS, *DATE_WORDS["thai"]["short"])
 _THAI: Final = compiled(
-    rf"([0-9]{{1,2}})\s(?:เดือน\s?)?({'|'.join(map(re.escape, _THAI_NAMES))})\s?(พ\.ศ\.\s?|ค\.ศ\.\s?|ปี\s)?(2[045][0-9]{{2}})(?![0-9])"
+    rf"([0-9]{{1,2}})\s(?:เดือน\s?)?({alternatives(_THAI_NAMES)})\s?"
+    r"(พ\.ศ\.\s?|ค\.ศ\.\s?|ปี\s)?(2[045][0-9]{2})(?![0-9])"
 )
 _PERSIAN_MONTHS: Final[Mapping[str, int]] = {
     name: number
@@ -276,7 +278,7 @@ _PERSIAN: Final = compiled(
 _PERSIAN_NUMBERS: Final = compiled(
     r"(?<![0-9/])(1[34][0-9]{2})([/-])([0-9]{1,2})\2([0-9]{1,2})(?![0-9/])"
 )
-_ETHIOPIAN_MONTHS: Final = "|".join(DATE_WORDS["ethiopian"]["months"])
+_ETHIOPIAN_MONTHS: Final = alternatives(DATE_WORDS["ethiopian"]["months"])
 _ETHIOPIAN: Final = compiled(
     rf"(?:(?:{_ETHIOPIAN_MONTHS})\s[0-9]{{1,2}}(?:\sቀን)?[,፣]?|[0-9]{{1,2}}[,፣]?\s(?:{_ETHIOPIAN_MONTHS}))"
     r"\s(?:19|20)[0-9]{2}(?![0-9])"
@@ -327,24 +329,28 @@ def find_dates(text: str) -> Iterator[WrittenDate]:
         yield from _common_dates(text)
         return
     at = 0
-    for date in merge(_common_dates(text), sorted(_dates_of_eras(text))):
+    of_eras = sorted(_dates_of_eras(text), key=_begin)
+    for date in merge(_common_dates(text), of_eras, key=_begin):
         if date.start >= at:
             yield date
             at = date.end
 
 
+def _begin(date: WrittenDate) -> int:
+    return date.start
+
+
 def _dates_of_eras(text: str) -> Iterator[WrittenDate]:
-    """Yield the dates in years of Japanese eras, the Republic of China and Thailand."""
+    """Yield the dates in years of eras and calendars of Asia, or in Chinese numerals."""
     for match in _ERA.finditer(text):
-        year = str(_ERAS[match[1]] + _number(match[2]))
-        yield _eastern(match, year, match[3], match[4])
+        yield _eastern(match, str(_ERAS[match[1]] + _number(match[2])), *match.groups()[2:])
     for match in _CHINESE_YEAR.finditer(text):
         year = "".join(str(_NUMERALS[sign]) for sign in match[1])
-        yield _eastern(match, year, match[2], match[3])
+        yield _eastern(match, year, *match.groups()[1:])
     for match in _THAI.finditer(text):
-        year = int(match[4])
+        common = int(match[4]) - (_BUDDHIST if match[4] > "2400" else 0)
         month = _THAI_NAMES.index(match[2]) % 12 + 1
-        digits = _digits(str(year - (_BUDDHIST if year > 2400 else 0)), month, match[1])
+        digits = _digits(str(common), month, match[1])
         yield WrittenDate(*match.span(), match[0], _moment(digits))
     for match in _ETHIOPIAN.finditer(text):
         yield WrittenDate(*match.span(), match[0], None)
@@ -360,11 +366,9 @@ def _eastern(
 
 
 def _number(written: str) -> int:
-    """Return a number up to 199 in digits or Chinese numerals: 二十一, 廿一, 一〇八, 一百零八."""
+    """Return a number up to 199 in digits or Chinese numerals: 二十一, 廿一, 一百零八."""
     if written.isdecimal():
         return int(written)
-    if written == "正":
-        return 1
     hundreds, _, rest = written.rpartition("百")
     signs = [_NUMERALS[sign] for sign in rest]
     if signs and max(signs) < len("一二三四五六七八九十"):
@@ -789,10 +793,8 @@ def _utc(digits: str, clock: re.Match[str]) -> str | None:
 
 def _year_last(year: str, before: str) -> Found | None:
     if match := _DAY_MONTH.search(before):
-        month = _month(match[2])
-        if match["other"]:
-            # December has two names in Arabic: ديسمبر/كانون الأول.
-            month = tuple(dict.fromkeys((*month, *_month(match["other"]))))
+        # December has two names in Arabic: ديسمبر/كانون الأول.
+        month = tuple(dict.fromkeys((*_month(match[2]), *_month(match["other"] or ""))))
         if month:
             first, start = _first_day(before, match, month)
             digits = [_digits(year, n, match[1]) for n in month]
@@ -902,7 +904,8 @@ def _month(word: str) -> tuple[int, ...]:
     name = word.lower()
     # Finnish: marraskuuta, marraskuussa, marraskuun.
     stem = name.partition("kuu")[0] + "kuu" if "kuu" in name else name
-    return MONTHS.get(name) or MONTHS.get(stem) or _unaccented_months().get(_unaccented(name), ())
+    plain = MONTHS.get(name) or MONTHS.get(stem)
+    return plain or _unaccented_months().get(_unaccented(name), ())
 
 
 _ACCENTS: Final = compiled(r"[\u0300-\u036f]++")
