@@ -138,7 +138,7 @@ _LONGEST_AFTER: Final = 40
 _ITEM: Final = compiled(r"^[ \t]{0,8}(?:[(\[][a-z]{1,3}|[a-z])[)\]][ \t]")
 """The letter of an item of a list."""
 _SHORT_WORD: Final = compiled(
-    r"[\s>]{0,2}[,;(\[\s]{1,3}(?:last\s|ult\.\s)?(?:printed(?:\sout)?|acc|accd|retr|vis|abger|zugr|cons|geraadpl|consult|hent)"
+    r"[\s>]{0,2}[,;(\[\s]{1,3}(?:last\s|ult\.\s)?(?:printed(?:\sout)?|acc|accd|retr|vis|abger|zugr|cons|geraadpl|consult|consultatie|raadpleging|hent)"
     r"\.?:?\s{0,2}(?:on\s|am\s|le\s|el\s|op\s|d\.\s)?",
     re.IGNORECASE,
 )

@@ -963,7 +963,8 @@ def mistyped_month(word: str) -> int | None:
 def _is_month_alone(word: str, before: str = "") -> bool:
     """Whether *word* may be a month without a day, by its letters or by the words before it."""
     name = word.lower()
-    if name in ONLY_BESIDE_DAYS:
+    if name in ONLY_BESIDE_DAYS or (name not in MONTHS and "kuu" not in name):
+        # Without its accent, Hungarian "július" is the name of a person.
         return False
     is_cased = word.isascii() and len(word) <= len("may")
     is_name = name not in _ALSO_WORDS and (not is_cased or word[0].isupper())
