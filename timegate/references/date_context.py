@@ -54,15 +54,18 @@ _SLASHED: Final = compiled(
     r"[0-9]{1,2}([/-])[0-9]{1,2}\1[0-9]{4}|[0-9]{1,2}/[0-9]{1,2}[ -]{1,2}[0-9]{4}"
 )
 _OF_ENGLISH: Final = frozenset(DATE_WORDS["before"]["accessed"]["en"])
-_DAY_FIRST: Final = compiled(
-    "|".join(
-        rf"(?<!\w){re.escape(word)}(?!\w)"
-        for language in DATE_WORDS["before"]["accessed"].keys()
-        - {"en", "ja", "zh", "ko", "hu", "lt", "mn", "tl"}
-        for word in DATE_WORDS["before"]["accessed"][language]
-        if word not in _OF_ENGLISH and len(word) > 4 and word != "consult"
-    )
-)
+_OTHER_ORDERS: Final = frozenset(("en", "ja", "zh", "ko", "hu", "lt", "mn", "tl"))
+"""Languages that do not write the day first."""
+_WORDS_OF_DAY_FIRST: Final = [
+    re.escape(word)
+    for language, words in DATE_WORDS["before"]["accessed"].items()
+    for word in words
+    if language not in _OTHER_ORDERS
+    and word not in _OF_ENGLISH
+    and len(word) > 4
+    and word != "consult"
+]
+_DAY_FIRST: Final = compiled(rf"(?<!\w)(?:{'|'.join(_WORDS_OF_DAY_FIRST)})(?!\w)")
 """Words of access in languages that write the day first."""
 
 
