@@ -273,7 +273,7 @@ def _any_of(words: Iterable[str]) -> str:
 
 _COPY: Final[Mapping[str, Sequence[str]]] = DATE_WORDS["copy"]
 _ARCHIVED_FORM: Final = compiled(
-    rf"\b(?:{_any_of(_COPY['forms'])})(?![^\W\d_])[^\d.;,\n:]{{0,45}}:?[\s(\[-]{{0,3}}$",
+    rf"\b(?:{_any_of(_COPY['forms'])})(?![^\W\d_])[^\d.;,\n:\u0589\u06d4\u0964\u1362\u3002]{{0,45}}:?[\s(\[-]{{0,3}}$",
     re.IGNORECASE,
 )
 """A form of "archived" that is no noun, with the origin, up to the date after it."""
