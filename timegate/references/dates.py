@@ -365,10 +365,9 @@ _MARK_AFTER: Final = compiled(
 )
 _BETWEEN: Final = frozenset(DATE_WORDS["between"]["words"].split())
 _WEAK: Final = frozenset(DATE_WORDS["between"]["weak"].split())
-_WORDS: Final = compiled(
-    r"(?:[^\W\d_]|[\u0300-\u036f\u0900-\u0963\u0970-\u0e31\u0e34-\u0e4e\u0eb1-\u0ece"
-    r"\u102b-\u103e\u17b4-\u17d3]){1,20}|[^\w\s]"
-)
+_SIGNS: Final = r"\u0300-\u036f\u0900-\u0963\u0970-\u0e31\u0e34-\u0e4e\u0eb1-\u0ece\u102b-\u103e\u17b4-\u17d3"
+"""Accents and vowel signs, which are no letters to `re`."""
+_WORDS: Final = compiled(rf"(?:[^\W\d_]|[{_SIGNS}]){{1,20}}|[^\w\s]")
 _LEADS: Final = frozenset(
     [
         *_BETWEEN,
@@ -380,7 +379,7 @@ _LEADS: Final = frozenset(
 _WEEKDAYS: Final = frozenset(DATE_WORDS["weekdays"]["words"].split())
 _NEXT_WORD: Final = compiled(r"[^\S\n]([^\W\d_A-Z]{2,20})\b(?!://)")
 _AGAIN: Final = compiled(r"(?<!\w)(?:re|date|last|url)-$", re.IGNORECASE)
-_TOKENS: Final = compiled(r"\n|\w++|[^\w\s]")
+_TOKENS: Final = compiled(rf"\n|[\w{_SIGNS}]++|[^\w\s]")
 _CLOCK: Final = compiled(
     r"[0-9]{1,2}[:.h][0-9]{2}(?::[0-9]{2})?(?:\s?[ap]\.?m\b\.?)?", re.IGNORECASE
 )
@@ -614,7 +613,7 @@ def _is_led(text: str, *, weak: bool) -> bool:
     if weak and tokens and tokens[-1].lower() in _ARTICLES:
         # "La consulta del 5 de mayo" is an event.
         return False
-    while tokens and tokens[-1].isalpha():
+    while tokens and tokens[-1][0].isalpha() and not tokens[-1][-1].isdigit():
         if tokens.pop().lower() not in allowed:
             return False
     is_in_sentence = tokens[-1:] in ([","], ["."]) and any(map(str.isalnum, tokens))
