@@ -365,7 +365,10 @@ _MARK_AFTER: Final = compiled(
 )
 _BETWEEN: Final = frozenset(DATE_WORDS["between"]["words"].split())
 _WEAK: Final = frozenset(DATE_WORDS["between"]["weak"].split())
-_SIGNS: Final = r"\u0300-\u036f\u0900-\u0963\u0970-\u0e31\u0e34-\u0e4e\u0eb1-\u0ece\u102b-\u103e\u17b4-\u17d3"
+_SIGNS: Final = (
+    r"\u0300-\u036f\u0900-\u0963\u0970-\u0e31\u0e34-\u0e4e\u0eb1-\u0ece"
+    r"\u102b-\u103e\u17b4-\u17d3"
+)
 """Accents and vowel signs, which are no letters to `re`."""
 _WORDS: Final = compiled(rf"(?:[^\W\d_]|[{_SIGNS}]){{1,20}}|[^\w\s]")
 _LEADS: Final = frozenset(
