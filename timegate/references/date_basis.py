@@ -32,7 +32,7 @@ REACH: Final = 90
 """Characters around a date in which words say what it is the date of."""
 CONNECTED: Final = compiled(
     r"[\s,.:;()\[\]<>„“\"'\u2013-]{0,6}(?:(?:from|at|on|von|unter|auf|de|sur|à|en|desde|da|do|em|van|via|"
-    r"op|fra|frå|på|från|z|na|dari|din|iz|url|available(?:\sat|\sfrom)?|the\sworld\swide\sweb|http|link|web|"
+    r"op|fra|frå|på|från|z|na|dari|daripada|mula\ssa|kutoka|laman|sesawang|din|iz|url|available(?:\sat|\sfrom)?|the\sworld\swide\sweb|http|link|web|"
     r"website|source)[\s:,]{1,3}){0,3}[\s<(\[\"'“„]{0,4}",
     re.IGNORECASE,
 )
@@ -117,7 +117,7 @@ _VERB: Final = compiled(
     r"\s(?:is|was|are|were|has|had|have|will|can|ist|war|wurde|wird|hat|est|était|fut|a|es|era|fue"
     r"|è|foi|é|werd|blev|är|var|er)\s"
     r"|,\s(?!(?:from|at|on|available|via|in|by|and|url|unter|von|auf|aus|sur|à|de|en|desde|da|em|van"
-    r"|op|fra|frå|på|från|z|na|web|http|source|see|or|und|et|y|e)\b|https?:|www"
+    r"|op|fra|frå|på|från|z|na|dari|daripada|mula|kutoka|web|http|source|see|or|und|et|y|e)\b|https?:|www"
     # One word before the link is a preposition, in any language.
     r"|[a-zß-ÿ]{2,20}:?\s{1,2}[<(\[]?(?:https?:|www))[a-zß-ÿ]{2,20}\s"
 )
@@ -138,7 +138,7 @@ _LONGEST_AFTER: Final = 40
 _ITEM: Final = compiled(r"^[ \t]{0,8}(?:[(\[][a-z]{1,3}|[a-z])[)\]][ \t]")
 """The letter of an item of a list."""
 _SHORT_WORD: Final = compiled(
-    r"[\s>]{0,2}[,;(\[\s]{1,3}(?:last\s|ult\.\s)?(?:printed(?:\sout)?|acc|accd|retr|vis|abger|zugr|cons|geraadpl|consult|hent)"
+    r"[\s>]{0,2}[,;(\[\s]{1,3}(?:last\s|ult\.\s)?(?:printed(?:\sout)?|acc|accd|retr|vis|abger|zugr|cons|geraadpl|consult|consultatie|raadpleging|hent)"
     r"\.?:?\s{0,2}(?:on\s|am\s|le\s|el\s|op\s|d\.\s)?",
     re.IGNORECASE,
 )

@@ -54,15 +54,18 @@ _SLASHED: Final = compiled(
     r"[0-9]{1,2}([/-])[0-9]{1,2}\1[0-9]{4}|[0-9]{1,2}/[0-9]{1,2}[ -]{1,2}[0-9]{4}"
 )
 _OF_ENGLISH: Final = frozenset(DATE_WORDS["before"]["accessed"]["en"])
-_DAY_FIRST: Final = compiled(
-    "|".join(
-        rf"(?<!\w){re.escape(word)}(?!\w)"
-        for language in DATE_WORDS["before"]["accessed"].keys()
-        - {"en", "ja", "zh", "ko", "hu", "lt"}
-        for word in DATE_WORDS["before"]["accessed"][language]
-        if word not in _OF_ENGLISH and len(word) > 4 and word != "consult"
-    )
-)
+_OTHER_ORDERS: Final = frozenset(("en", "ja", "zh", "ko", "hu", "lt", "mn", "tl"))
+"""Languages that do not write the day first."""
+_WORDS_OF_DAY_FIRST: Final = [
+    re.escape(word)
+    for language, words in DATE_WORDS["before"]["accessed"].items()
+    for word in words
+    if language not in _OTHER_ORDERS
+    and word not in _OF_ENGLISH
+    and len(word) > 4
+    and word != "consult"
+]
+_DAY_FIRST: Final = compiled(rf"(?<!\w)(?:{'|'.join(_WORDS_OF_DAY_FIRST)})(?!\w)")
 """Words of access in languages that write the day first."""
 
 
@@ -76,13 +79,21 @@ _ENGLISH: Final = compiled(
     re.IGNORECASE,
 )
 _LANGUAGES: Final = (
-    (
-        compiled(r"\.(?:pl|cz|sk|ua)(?:[:/]|$)|dost[ęe]p|odczyt|pobran|citov|cit\.|p[řr]íst"),
-        "11",
+    compiled(
+        r"\.(?:pl|cz|sk|ua)(?:[:/]|$)|dost[ęe]p|odczyt|pobran|citov|cit\.|p[řr]íst|navštív|staž?en|wgląd|przeglądan"
     ),
-    (compiled(r"\.(?:hr|ba)(?:[:/]|$)|pristup|preuzet|pregledan"), "10"),
+    compiled(r"\.(?:hr|ba)(?:[:/]|$)|pristup|preuzet|pregledan|posjećen|učitan"),
 )
-"""Words and domains of languages in which a month has another meaning, and its number."""
+"""Words and domains of Polish and Czech, and of Croatian, where the same months differ."""
+_MONTHS_BY_LANGUAGE: Final[Mapping[str, tuple[str, str]]] = {
+    "listopad": ("11", "10"),
+    "lis": ("11", "10"),
+    "lip": ("07", "06"),
+    "srp": ("08", "07"),
+}
+_SLAVIC_MONTH: Final = compiled(
+    r"(?<![^\W\d_])(?:(listopad)a?|(lis|lip|srp))(?![^\W\d_])", re.IGNORECASE
+)
 
 
 def in_language(text: str, span: TextSpan, date: WrittenDate, basis: DateBasis) -> WrittenDate:
@@ -101,11 +112,17 @@ def in_language(text: str, span: TextSpan, date: WrittenDate, basis: DateBasis) 
         if writes_day_first(words):
             return date._replace(moment=date.readings[0], readings=())
         return date
-    if date.moment is not None or "listopad" not in date.text.lower():
+    name = None if date.moment is not None else _SLAVIC_MONTH.search(date.text)
+    if name is None:
         return date
+    months = _MONTHS_BY_LANGUAGE[(name[1] or name[2]).lower()]
     around = text[max(0, min(span.start, date.start) - _NEAR) : max(span.end, date.end) + 20]
-    months = {month for words, month in _LANGUAGES if words.search(around.lower())}
-    fitting = [each for each in date.readings if {each.digits[4:6]} == months]
+    meant = [
+        month
+        for month, words in zip(months, _LANGUAGES, strict=True)
+        if words.search(around.lower())
+    ]
+    fitting = [each for each in date.readings if [each.digits[4:6]] == meant]
     return date._replace(moment=fitting[0], readings=()) if len(fitting) == 1 else date
 
 
@@ -256,7 +273,7 @@ def _any_of(words: Iterable[str]) -> str:
 
 _COPY: Final[Mapping[str, Sequence[str]]] = DATE_WORDS["copy"]
 _ARCHIVED_FORM: Final = compiled(
-    rf"\b(?:{_any_of(_COPY['forms'])})(?![^\W\d_])[^\d.;,\n:]{{0,45}}:?[\s(\[-]{{0,3}}$",
+    rf"\b(?:{_any_of(_COPY['forms'])})(?![^\W\d_])[^\d.;,\n:\u0589\u06d4\u0964\u1362\u3002]{{0,45}}:?[\s(\[-]{{0,3}}$",
     re.IGNORECASE,
 )
 """A form of "archived" that is no noun, with the origin, up to the date after it."""
@@ -309,8 +326,20 @@ def basis_of_sentence(text: str, link: int, date: WrittenDate) -> DateBasis | No
     if _OF_ENTRY.search(text, max(0, date.start - _LONGEST_NAME), date.start):
         near = text[max(0, date.start - _LONGEST_LINE) : date.end + _LONGEST_LINE]
         return "event" if _ADDED.search(near) else None
-    if _is_of_copy(text, date):
-        return "archived"
+    return _basis_of_notice(text, date) or _basis_before_link(text, link, date)
+
+
+def _basis_of_notice(text: str, date: WrittenDate) -> DateBasis | None:
+    """Return what a property, a notice of a cache, or the words for a copy say of *date*."""
+    if _OF_ORG_ENTRY.search(text, max(0, date.start - 2 * _LONGEST_NAME), date.start):
+        return "event"
+    if _IN_CACHE.search(text, max(0, date.start - _LONGEST_LINE), date.start):
+        return "accessed"
+    return "archived" if _is_of_copy(text, date) else None
+
+
+def _basis_before_link(text: str, link: int, date: WrittenDate) -> DateBasis | None:
+    """Return what the words up to the *link* after it say of *date*."""
     is_near = 0 < link - date.end <= _LONGEST_VISIT
     if not is_near:
         return None
@@ -366,6 +395,17 @@ def is_questioned(text: str, link: TextSpan, date: WrittenDate) -> bool:
 _TAG: Final = compiled(r"(?:^|\n)%(?P<tag>[\[D8])[ \t]{1,4}$")
 """The names of fields in EndNote's format: date of access, year, date."""
 _OF_ENTRY: Final = compiled(r"(?:^|\n)(?:Date Added|Modified)(?:\t|:?[ ]{1,4})$")
+_OF_ORG_ENTRY: Final = compiled(
+    rf"(?:^|\n)[ \t]{{0,12}}:(?:{_any_of(DATE_WORDS['org_mode']['properties'])}):"
+    r"[ \t]{1,12}[\[<]$"
+)
+"""In Org mode, before the time at which the entry, and not its page, was made."""
+_IN_CACHE: Final = compiled(
+    rf"(?:{_any_of(DATE_WORDS['google_cache']['caches'])})[^\n]{{0,250}}"
+    rf"(?:{_any_of(DATE_WORDS['google_cache']['pictures'])})[^\n]{{0,70}}$",
+    re.IGNORECASE,
+)
+"""The notice above a page in the cache of Google, up to its date."""
 _ADDED: Final = compiled(r"(?:^|\n)Date Added[\t :]")
 """In a report of a reference manager: when the entry was made and changed."""
 _TWEET: Final = compiled(r"\(@\w{1,20}\)\s{1,2}$")
@@ -391,7 +431,11 @@ _TURKISH_VERB: Final = compiled(
 _DATE_HEADER: Final = compiled(r"(?:^|\n)(?:< )?date: (?:[a-z]{3}, )?$", re.IGNORECASE)
 _SUCCESS: Final = compiled(r"(?:^|\n)(?:< )?HTTP/[0-9.]{1,3} (?P<status>[0-9]{3})")
 _LONGEST_HEAD: Final = 2_000
-_SAVED_FROM: Final = compiled(r"webpage capture\s{1,4}Saved from\s{1,4}$", re.IGNORECASE)
+_SAVED_FROM: Final = compiled(
+    r"(?:^|\n|webpage capture\s{1,4})Saved from\s{1,4}$", re.IGNORECASE
+)
+_CAPTURE: Final = compiled(r"webpage capture|\bsnapshots from this (?:url|host)", re.IGNORECASE)
+"""In the head of a page of archive.today."""
 
 
 _STATEMENT: Final = compiled(r"\b[SP](?P<property>813|577)(?:[|\t]|:\s)\+$")
@@ -413,7 +457,9 @@ def _basis_of_program(text: str, span: TextSpan, date: WrittenDate) -> DateBasis
         return "accessed" if statement["property"] == "813" else "published"
     if date.start < span.end:
         return None
-    if _SAVED_FROM.search(text, max(0, span.start - _NEAR), span.start):
+    if _SAVED_FROM.search(text, max(0, span.start - _NEAR), span.start) and _CAPTURE.search(
+        text, max(0, span.start - _NEAR), date.end + _NEAR
+    ):
         return "archived"
     if _PAGE_COUNT.fullmatch(text, span.end, date.start) and _TIME_OF_DAY.match(text, date.end):
         return "accessed"

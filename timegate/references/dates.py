@@ -15,6 +15,7 @@ from archives.regex_compat import compiled
 from timegate.text.written_dates import (
     DATE_WORDS,
     MONTHS,
+    ONLY_BESIDE_DAYS,
     WrittenDate,
     common_moment,
     find_dates,
@@ -345,7 +346,9 @@ _BASIS_OF: Final[dict[str, DateBasis]] = {
 """What a word or phrase before a date says of it."""
 _LONGEST_PHRASE: Final = 4
 """Words."""
-_EAST: Final = r"[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]"
+_EAST: Final = (
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]"
+)
 """Scripts without blanks between words."""
 _EASTERN: Final = compiled(_EAST)
 _EASTERN_MARK: Final = compiled(
@@ -362,7 +365,12 @@ _MARK_AFTER: Final = compiled(
 )
 _BETWEEN: Final = frozenset(DATE_WORDS["between"]["words"].split())
 _WEAK: Final = frozenset(DATE_WORDS["between"]["weak"].split())
-_WORDS: Final = compiled(r"(?:[^\W\d_]|[\u0900-\u0963\u0970-\u0dff]){1,20}|[^\w\s]")
+_SIGNS: Final = (
+    r"\u0300-\u036f\u0900-\u0963\u0970-\u0e31\u0e34-\u0e4e\u0eb1-\u0ece"
+    r"\u102b-\u103e\u17b4-\u17d3"
+)
+"""Accents and vowel signs, which are no letters to `re`."""
+_WORDS: Final = compiled(rf"(?:[^\W\d_]|[{_SIGNS}]){{1,20}}|[^\w\s]")
 _LEADS: Final = frozenset(
     [
         *_BETWEEN,
@@ -374,7 +382,7 @@ _LEADS: Final = frozenset(
 _WEEKDAYS: Final = frozenset(DATE_WORDS["weekdays"]["words"].split())
 _NEXT_WORD: Final = compiled(r"[^\S\n]([^\W\d_A-Z]{2,20})\b(?!://)")
 _AGAIN: Final = compiled(r"(?<!\w)(?:re|date|last|url)-$", re.IGNORECASE)
-_TOKENS: Final = compiled(r"\n|\w++|[^\w\s]")
+_TOKENS: Final = compiled(rf"\n|[\w{_SIGNS}]++|[^\w\s]")
 _CLOCK: Final = compiled(
     r"[0-9]{1,2}[:.h][0-9]{2}(?::[0-9]{2})?(?:\s?[ap]\.?m\b\.?)?", re.IGNORECASE
 )
@@ -384,6 +392,15 @@ _ASIDE: Final = compiled(
     re.IGNORECASE,
 )
 """Words in parentheses between a word of access and its date; none that doubt the date."""
+_ISLAMIC: Final = (
+    rf"\s?(?:{_alternatives(DATE_WORDS['notation']['islamic_years'])})?\s?[\u060c,]?\s?"
+    rf"(?:{_alternatives(DATE_WORDS['notation']['same_day'])})"
+)
+_OTHER_CALENDAR: Final = compiled(
+    r"(?:\d{1,2}(?:\s[^\W\d_]{2,12}){1,3},?\s1[34]\d{2}|\d{1,4}([/-])\d{1,2}\1\d{1,4})"
+    rf"{_ISLAMIC}"
+)
+"""A day of the Islamic calendar or that of Iran before the same day of the common one."""
 _LONGEST_GAP: Final = 70
 _LONGEST_LEAD: Final = 60
 _STRONG: Final = _BASIS_OF.keys() - _WEAK
@@ -410,7 +427,7 @@ _BEFORE_WORD: Final = compiled(
     r"[\s>)\].,;:\u060c\u061b\u3001\u3002\uff0c\u2013\u2014-]{0,5}(?:(?:last|zuletzt|page)\s)?"
 )
 _RELATIVE: Final = frozenset(DATE_WORDS["relative"]["words"].split())
-_TIME_WORDS: Final = _RELATIVE | MONTHS.keys()
+_TIME_WORDS: Final = _RELATIVE | (MONTHS.keys() - ONLY_BESIDE_DAYS)
 _TIME_LEADS: Final = frozenset(DATE_WORDS["relative"]["leads"].split())
 _MOST_UNREAD: Final = 6
 """Words of a time that are quoted, as in "during the Easter holidays"."""
@@ -498,21 +515,31 @@ def mark_before(
     if len(text) - end > _LONGEST_GAP or not _connects(text[end:], weak=is_weak):
         return None
     is_of_other = (year or is_weak) and _goes_on(after)
+    is_of_other = is_of_other or (year and _has_day_after(after))
     is_elsewhere = far and phrase in _NEAR_LINKS
     is_unsaid = is_elsewhere or (is_weak and (year or far))
     if is_unsaid or is_of_other or _is_by_others(phrase, after):
         return None
     basis = _BASIS_OF[phrase]
     if basis in ("published", "event") or _EASTERN.search(phrase):
-        return basis
+        is_name = _ARCHIVES.search(phrase) and _NAME_BEFORE.search(text[:start])
+        return None if is_name else basis
     before = f"{'0' if cut else ''}{text[:start]}"
     is_clause = phrase in _OF_PAGES and _CLAUSE.search(before[-_LONGEST_GAP:])
     is_clause = is_clause or _WHEN.search(f"{before[-_LONGEST_GAP:]}{phrase}")
     return basis if is_clause or _is_led(before, weak=is_weak) else None
 
 
+_DAY_AFTER_YEAR: Final = compiled(
+    r"(?:[.-]\s?|\s|-?[^\W\d_a-z]{1,9}\.?\s)(?:([^\W\d_]{3,14})\.?\s[0-9]{1,2}|[0-9]{1,2}[.\s-]{1,2}([^\W\d_]{3,14}))"
+    r"(?![\w:/])"
+)
+"""After a year: what may be its month in a language that is not known, and a day."""
 _VOWELS: Final = compiled(r"[\u064b-\u0652\u0640]++")
 """Signs in Arabic words that most writers leave out."""
+_ARCHIVES: Final = compiled(r"^(?:アーカイブ|아카이브)")
+_NAME_BEFORE: Final = compiled(r"(?:[\u30a1-\u30fa\u30fc\u4e00-\u9fff・]|[\uac00-\ud7a3]\s)$")
+"""Before such a word: it is a part of the name of an archive, デジタルアーカイブ."""
 _OF_PAGES: Final = frozenset(DATE_WORDS["clause"]["of_pages"])
 """Words of access that are said of pages, and not of places or people."""
 _NEAR_LINKS: Final = frozenset(DATE_WORDS["clause"]["near"])
@@ -530,7 +557,7 @@ _WHEN: Final = compiled(
 )
 """The end of "live when checked": a state of the page."""
 _BY_OTHERS: Final = compiled(
-    r"\sby\s(?!(?:the\s|an?\s)?(?:author|me|us|writer|editor|wayback|internet)\w?\b)"
+    r"\sby\s(?!(?:the\s|an?\s)?(?:author|me|us|writer|editor|wayback|internet)\w?\b|https?:|www)"
     r"[a-z]{2,20}\b",
     re.IGNORECASE,
 )
@@ -539,6 +566,12 @@ _BY_OTHERS: Final = compiled(
 
 def _is_by_others(phrase: str, after: str) -> bool:
     return _BASIS_OF[phrase] == "accessed" and _BY_OTHERS.match(after) is not None
+
+
+def _has_day_after(after: str) -> bool:
+    """Whether a day and a word that may be its month follow a year."""
+    found = _DAY_AFTER_YEAR.match(after)
+    return found is not None and (found[1] or found[2]).lower() not in _BASIS_OF
 
 
 def _goes_on(after: str) -> bool:
@@ -583,7 +616,7 @@ def _is_led(text: str, *, weak: bool) -> bool:
     if weak and tokens and tokens[-1].lower() in _ARTICLES:
         # "La consulta del 5 de mayo" is an event.
         return False
-    while tokens and tokens[-1].isalpha():
+    while tokens and tokens[-1][0].isalpha() and not tokens[-1][-1].isdigit():
         if tokens.pop().lower() not in allowed:
             return False
     is_in_sentence = tokens[-1:] in ([","], ["."]) and any(map(str.isalnum, tokens))
@@ -596,6 +629,7 @@ def _connects(gap: str, *, weak: bool) -> bool:
         # "Checked-in".
         return False
     # "Archiviert vom Original (nicht mehr online verfügbar) am 9. Juli 2012".
+    gap = _OTHER_CALENDAR.sub(" ", gap)
     rest = _CLOCK.sub("", _ASIDE.sub(" ", gap))
     if any(map(str.isdigit, rest)) or (weak and "," in rest) or "\u3002" in rest:
         return False

@@ -59,6 +59,7 @@ _START: Final = compiled(
 # Characters that end a link: blanks, quotes, brackets of other scripts, full stops of others.
 _ENDS: Final = (
     r"\s<>\"“”„«»\u2039\u203a`{}\\\u060c\u061b\u061f\u3001\u3002\uff0c"
+    r"\u0589\u06d4\u0700-\u0702\u0964\u0965\u104a\u104b\u1362\u17d4\u17d5\u0f0d\u0f0e"
     r"\uff1b\uff09\u3010\u3011\u3014\u3015\u300a\u300c\u300d\u300e\u300f\u300b\uff08\uff1c\uff1e\uff3b\uff3d\u3009"
 )
 # A title in brackets in an address of Wikipedia.

@@ -61,6 +61,7 @@ from timegate.references.places import (
 )
 from timegate.references.quotations import quotation_beside
 from timegate.references.relative_dates import relative_date
+from timegate.references.tex_links import with_accents
 from timegate.references.unexplained import unexplained
 from timegate.text.written_dates import MONTHS, WrittenDate, find_dates, other_dates
 
@@ -150,7 +151,7 @@ def dated(
     """
     # Of the same length, so that positions stay.
     text = _INLINE.sub(lambda tag: " " * len(tag[0]), text)
-    text = text.translate(_WIDE_BRACKETS)
+    text = with_accents(text.translate(_WIDE_BRACKETS))
     text = respelled(_HYPHENATED.sub(_joined_word, text))
     listed = [part for link in links for part in _divided(link, registry)]
     places = [*merged_places(text, [read_place(link, registry) for link in listed])]

@@ -6,10 +6,11 @@ used, or is known to be of another kind.
 
 import re
 from typing import Final
+from unicodedata import decimal
 
 from archives.regex_compat import compiled
 from timegate.references.dates import after_access_words
-from timegate.text.written_dates import MONTHS
+from timegate.text.written_dates import MONTHS, ONLY_BESIDE_DAYS
 
 _CLOCK: Final = (
     r"(?<![\w:.,/-])(?:(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?(?![\w:]|[.,][0-9])"
@@ -35,7 +36,9 @@ _MISREAD: Final = compiled(r"(?<![\w-])[12lI](?=[0-9]{0,2}[OolI])[0-9OolI]{3}(?!
 _ADDRESS: Final = compiled(
     r"(?<![A-Za-z])h?tt?ps?\s?[:;]\s?/|(?<![A-Za-z])www\s?\.\s?\w", re.IGNORECASE
 )
-_ALSO_WORDS: Final = frozenset(("may", "mar", "set", "out", "ago", "gen", "mag", "des", "mars"))
+_ALSO_WORDS: Final = ONLY_BESIDE_DAYS | frozenset(
+    ("may", "mar", "set", "out", "ago", "gen", "mag", "des", "mars")
+)
 _MONTHS_ONLY: Final = frozenset(("May", "Mar"))
 """Of these, what is a month with a capital letter."""
 
@@ -106,7 +109,27 @@ _YEAR_ALONE: Final = compiled(
     r"\ufffc[ \t]{0,2}[,;:(\[ ][ \t]{0,2}[1-9][0-9]{3}[)\].,;]{0,2}[ \t]{0,4}(?:\n|$)"
 )
 """Four digits after a link, at the end of its line."""
+_FOREIGN: Final = r"[^\W\d_A-Za-z\u00aa-\u024f\u1e00-\u1eff]"
+"""A letter of another script than the Latin one."""
+_YEAR: Final = r"(?:1[3-6]|19|20|2[4-6])[0-9]{2}"
+_UNREAD_YEAR: Final = compiled(
+    rf"{_FOREIGN}[\s.(:]{{0,3}}{_YEAR}(?![0-9]|[.,:/-][0-9])"
+    rf"|(?<![\w./:#-]){_YEAR}[\s.)-]{{0,2}}{_FOREIGN}"
+    r"|(?<![\w./:#-])(?:19|20)[0-9]{2}(?:g|r|m|e?ko|yil)\b"
+)
+"""A year beside a letter of another script, perhaps of another calendar: 2015թ."""
+_EASTERN_DAY: Final = compiled(
+    r"(?:[0-9]{1,2}|[一二三四五六七八九十]{1,3})\s?[月월]\s?(?:[0-9]{1,2}|[一二三四五六七八九十廿卅]{1,3})\s?[日号號일]"
+)
+"""A month and a day without a year."""
+_HEBREW_YEAR: Final = compiled(
+    r"(?<!\w)\u05d4?['\u05f3]?\u05ea\u05e9[\u05d0-\u05ea]{0,2}[\"\u05f4][\u05d0-\u05ea](?!\w)"
+)
+"""Letters for a year of the Hebrew calendar from 5700 on."""
 _SIGNS_OF_DATES: Final = {
+    "What may be a year of another script stands beside the link": _UNREAD_YEAR,
+    "What may be a year of the Hebrew calendar stands beside the link": _HEBREW_YEAR,
+    "A month and a day without a year stand beside the link": _EASTERN_DAY,
     "What may be a year stands beside the link": _YEAR_ALONE,
     "A time of day without a date stands beside the link": _TIME,
     _PART: _NUMBERS,
@@ -123,6 +146,7 @@ def unexplained(text: str, *, dated: bool) -> str:
 
     *text* has the surroundings of one link, without links and dates. *dated*: a date is used.
     """
+    text = _in_ascii_digits(text)
     signs = _SIGNS if dated else {**_SIGNS, **_SIGNS_OF_DATES}
     found = next((why for why, sign in signs.items() if sign.search(text)), "")
     if found or dated:
@@ -132,6 +156,14 @@ def unexplained(text: str, *, dated: bool) -> str:
     if _has_number_after_access(text):
         return "A word of access and a number stand beside the link, and were not read"
     return _COUNTED if _has_count(text) else ""
+
+
+def _in_ascii_digits(text: str) -> str:
+    if text.isascii():
+        return text
+    return text.translate(
+        {ord(each): str(decimal(each)) for each in {*text} if each.isdecimal()}
+    )
 
 
 def _has_number_after_access(text: str) -> bool:

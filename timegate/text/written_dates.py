@@ -10,10 +10,11 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from heapq import merge
 from importlib.resources import files
 from typing import Final, NamedTuple
-from unicodedata import decimal
+from unicodedata import decimal, normalize
 
 from archives.diagnostics import Malformed
 from archives.moment import Moment
@@ -24,13 +25,25 @@ DATE_WORDS: Final = tomllib.loads(
     files("timegate.text").joinpath("date_words.toml").read_text(encoding="utf-8")
 )
 """Words around dates, by language."""
-MONTHS: Final[Mapping[str, tuple[int, ...]]] = {
+_CLDR_MONTHS: Final[Mapping[str, tuple[int, ...]]] = {
+    name: (number,)
+    for number, names in enumerate(DATE_WORDS["cldr"]["months"], start=1)
+    for name in names.split()
+}
+_COMMON_MONTHS: Final[Mapping[str, tuple[int, ...]]] = {
     name: (number,)
     for months in DATE_WORDS["months"].values()
     for number, names in enumerate(months, start=1)
     for name in names.split()
 } | {name: tuple(months) for name, months in DATE_WORDS["two"].items()}
+MONTHS: Final[Mapping[str, tuple[int, ...]]] = {**_CLDR_MONTHS, **_COMMON_MONTHS}
 """Names of months in lower case, and the months that each may be."""
+ONLY_BESIDE_DAYS: Final = frozenset(
+    name
+    for name in _CLDR_MONTHS.keys() - _COMMON_MONTHS.keys()
+    if name.isascii() and len(name) <= len("julie")
+)
+"""Short names that are words or names of people elsewhere: months only beside a day."""
 WEEKDAYS: Final[Mapping[str, int]] = {
     name: number
     for number, names in enumerate(DATE_WORDS["weekdays"]["in_order"])
@@ -38,7 +51,7 @@ WEEKDAYS: Final[Mapping[str, int]] = {
 }
 """Names of weekdays in some languages, from Monday (0) on."""
 _LONGER_NAMES: Final[Mapping[str, str]] = DATE_WORDS["longer"]
-_LONGER: Final = compiled("|".join(map(re.escape, _LONGER_NAMES)))
+_LONGER: Final = compiled("|".join(map(re.escape, _LONGER_NAMES)), re.IGNORECASE)
 _ALSO_WORDS: Final = frozenset(["out", "set", "ago", "gen", "mag", "des", "mart", "mars"])
 """Abbreviations that are words elsewhere: months only beside a day or a preposition."""
 _SHORT_NAMES: Final = frozenset(["mai", "maj", "mei", "май", "мај", "maí"])
@@ -84,18 +97,33 @@ _FILE_TIME: Final = compiled(
 _SHORT_YEAR: Final = compiled(
     r"(?<![\w./-])([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{2})(?![0-9A-Za-z_/-]|\.[0-9])"
 )
-_SIGNS: Final = "\\u0654\\u0900-\\u0963\\u0970-\\u0e31\\u0e34-\\u0e4e"
-"""A sign of Persian, letters and vowel signs of Indic scripts, which are no letters to `re`."""
-_WORD: Final = rf"((?:[^\W\d_]|[{_SIGNS}]){{3,14}})"
-_ARTICLE: Final = r"(?:of |the |de |di |d['\u2019]|da |del )?"
-_DAY: Final = (
-    r"([0-9]{1,2})(?:(?:st|nd|rd|th|er|[\s-](?:st|nd|rd|th|er)(?!\w)"
-    r"|-?an|-?a|ean|-\u0433\u043e|-\u0435|\.ª|º|ª|°)?\.?)"
+_SIGNS: Final = (
+    "\\u0300-\\u036f\\u05b0-\\u05c7\\u064b-\\u0655\\u0670\\u0900-\\u0963\\u0970-\\u0e31\\u0e34-\\u0e4e\\u0eb1-\\u0ece\\u102b-\\u103e"
+    "\\u17b4-\\u17d3\\u200c\\u200d"
 )
+"""Accents, a sign of Persian, letters and vowel signs of Indic scripts and their neighbours.
+
+They are no letters to `re`.
+"""
+_LETTER: Final = rf"(?:[^\W\d_]|[{_SIGNS}])"
+_WORD: Final = rf"({_LETTER}{{2,16}})"
+
+
+def alternatives(words: Sequence[str]) -> str:
+    """Return an expression for *words*, the longest first."""
+    longest = sorted(words, key=len, reverse=True)
+    return "|".join(re.escape(word).replace(r"\ ", r"\s") for word in longest)
+
+
+_NOTATION: Final[Mapping[str, Sequence[str]]] = DATE_WORDS["notation"]
+_ARTICLE: Final = rf"(?:{alternatives(_NOTATION['articles'])})?"
+_DAY: Final = rf"([0-9]{{1,2}})(?:(?:(?:{alternatives(_NOTATION['days'])})(?![^\W\d_]))?\.?)"
+_BEFORE_YEAR: Final = rf"(?:{alternatives(_NOTATION['before_years'])})?"
 # What may stand before a year of four digits, from the day or the month on.
 _DAY_MONTH: Final = compiled(
-    rf"(?<![0-9A-Za-z./]){_DAY}[\s~/-]{{0,24}}{_ARTICLE}{_WORD}\.?,?[\s~/-]{{0,24}}"
-    r"(?:of |de |del |do |år |год )?['\u2019]?$"
+    rf"(?<![0-9A-Za-z./]){_DAY}[\s~/-]{{0,24}}{_ARTICLE}{_WORD}\.?"
+    rf"(?:\s?/\s{{0,8}}(?P<other>{_LETTER}{{2,16}}))?,?[\s~/-]{{0,24}}"
+    rf"{_BEFORE_YEAR}['\u2019]?$"
 )
 _MONTH_DAY: Final = compiled(
     rf"(?<!\w){_WORD}[.,]?[\s~]{{0,24}}{_DAY}\s{{0,24}},?[\s~]{{0,24}}(?:at |de )?$"
@@ -169,12 +197,22 @@ _TO_YEAR: Final = compiled(
 _WEEK: Final = compiled(r"-?W([0-5][0-9])(?:-?([1-7]))?(?!\w)")
 _ORDINAL: Final = compiled(r"-([0-3][0-9]{2})(?![\w-]|\.[0-9])")
 """The number of a day in its year, as in ISO 8601."""
-_EAST: Final = compiled(r"\s?[年년]\s?(?:([0-9]{1,2})\s?[月월]\s?(?:([0-9]{1,2})\s?[日일])?)?")
-_HUNGARIAN: Final = compiled(rf"\.\s{_WORD}\s([0-9]{{1,2}})\.?(?!\d)")
-_AFTER_LOCAL: Final = compiled(
-    rf"(?:e?ko|\.?\sgada|\s?m\.|\.?\saasta)\s{{1,2}}(?:([0-9]{{1,2}})\.?\s{_WORD}|{_WORD}\s([0-9]{{1,2}}))(?:e?an|a|\sd\.)?(?!\w)"
+_EAST: Final = compiled(
+    r"\s?[年년]\s?(?:([0-9]{1,2})\s?[月월]\s?(?:([0-9]{1,2})\s?[日일号號])?)?"
 )
-"""After a year in Basque, Latvian, Lithuanian and Estonian."""
+_HUNGARIAN: Final = compiled(rf"\.\s?{_WORD}\.?\s([0-9]{{1,2}})\.?(?!\d)")
+_HUNGARIAN_ROMAN: Final = compiled(r"\.\s?([IVX]{1,4})\.\s?([0-9]{1,2})(?![0-9])")
+_YEAR_WORDS: Final = rf"\.?[\s-]?(?:{alternatives(_NOTATION['years'])})"
+_AFTER_LOCAL: Final = compiled(
+    rf"{_YEAR_WORDS},?\s{{1,2}}(?:([0-9]{{1,2}})(?:\.|-)?\s?{_WORD}|{_WORD}\.?\s([0-9]{{1,2}}))"
+    r"(?:e?an|a|\sd\.|-[^\W\d_]{1,6})?(?!\w)"
+)
+"""After a year: a word for it in many languages, and a day."""
+_NUMBERED_MONTH: Final = compiled(
+    rf"{_YEAR_WORDS},?\s{{1,24}}([0-9]{{1,2}})(?:-\w)?\s"
+    rf"(?:{alternatives(_NOTATION['months'])})\s([0-9]{{1,2}})(?![0-9])"
+)
+"""After a year in Mongolian and Lithuanian: the number of a month, and a day."""
 _AFTER_MONTH_DAY: Final = compiled(
     rf",?[\s-]{{0,2}}{_WORD}\.?[\s-]{{0,2}}([0-9]{{1,2}})(?:st|nd|rd|th|\.)?(?![0-9:])"
 )
@@ -203,12 +241,31 @@ _MORE_OF_DATE: Final = compiled(
 _JAPANESE: Final = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018}
 _ERAS: Final = _JAPANESE | {"民國": 1911, "民国": 1911, "中華民國": 1911}
 """The year before the first year of each era."""
-_ERA: Final = compiled(
-    rf"({'|'.join(_ERAS)})\s?([0-9]{{1,3}}|元)\s?年\s?(?:([0-9]{{1,2}})\s?月\s?(?:([0-9]{{1,2}})\s?日)?)?"
+_ZEROS: Final = "零\u3007\u25cb\uff2f"
+_NUMERALS: Final = {
+    **{sign: number for number, sign in enumerate("零一二三四五六七八九")},
+    **dict.fromkeys(_ZEROS, 0),
+    **dict(zip("元正十廿卅", (1, 1, 10, 20, 30), strict=True)),
+}
+_CHINESE: Final = rf"[一二三四五六七八九十廿卅{_ZEROS}]{{1,3}}"
+_MONTH_AND_DAY: Final = (
+    rf"年\s?(?:(正|[0-9]{{1,2}}|{_CHINESE})\s?月份?\s?"
+    rf"(?:初?([0-9]{{1,2}}|{_CHINESE})\s?[日号號])?)?"
 )
+_ERA: Final = compiled(
+    rf"({'|'.join(sorted(_ERAS, key=len, reverse=True))})\s?"
+    rf"([0-9]{{1,3}}|元|[一二三四五六七八九十百廿卅{_ZEROS}]{{1,4}})\s?{_MONTH_AND_DAY}"
+)
+_CHINESE_YEAR: Final = compiled(
+    rf"(?<![一二三四五六七八九十{_ZEROS}])"
+    rf"((?:一九|二[{_ZEROS}])[一二三四五六七八九{_ZEROS}]{{2}})\s?{_MONTH_AND_DAY}"
+)
+"""A year in Chinese numerals."""
 _THAI_MONTHS: Final = DATE_WORDS["thai"]["months"]
+_THAI_NAMES: Final = (*_THAI_MONTHS, *DATE_WORDS["thai"]["short"])
 _THAI: Final = compiled(
-    rf"([0-9]{{1,2}})\s({'|'.join(_THAI_MONTHS)})\s(?:พ\.ศ\.\s?)?(2[45][0-9]{{2}})(?![0-9])"
+    rf"([0-9]{{1,2}})\s(?:เดือน\s?)?({alternatives(_THAI_NAMES)})\s?"
+    r"(พ\.ศ\.\s?|ค\.ศ\.\s?|ปี\s)?(2[045][0-9]{2})(?![0-9])"
 )
 _PERSIAN_MONTHS: Final[Mapping[str, int]] = {
     name: number
@@ -221,11 +278,18 @@ _PERSIAN: Final = compiled(
 _PERSIAN_NUMBERS: Final = compiled(
     r"(?<![0-9/])(1[34][0-9]{2})([/-])([0-9]{1,2})\2([0-9]{1,2})(?![0-9/])"
 )
+_ETHIOPIAN_MONTHS: Final = alternatives(DATE_WORDS["ethiopian"]["months"])
+_ETHIOPIAN: Final = compiled(
+    rf"(?:(?:{_ETHIOPIAN_MONTHS})\s[0-9]{{1,2}}(?:\sቀን)?[,፣]?|[0-9]{{1,2}}[,፣]?\s(?:{_ETHIOPIAN_MONTHS}))"
+    r"\s(?:19|20)[0-9]{2}(?![0-9])"
+)
+"""A day of the Ethiopian calendar, whose years look like those of the common one."""
 _FIRST_DAYS: Final = compiled(r"[\u0600-\u06ff]")
 """Letters without which a year such as 1389 is not one of Iran."""
 _BUDDHIST: Final = 543
 """Years between the two calendars; a year of the common calendar is read as any other."""
-_LETTER: Final = compiled(r"[a-k](?=,\s|\))")
+_WORK: Final = compiled(r"[a-k](?=,\s|\))")
+"""After a year: the letter of one of several works."""
 _WINDOW: Final = 60
 """Characters before and after a year; no date is longer."""
 
@@ -264,21 +328,57 @@ def find_dates(text: str) -> Iterator[WrittenDate]:
     if text.isascii():
         yield from _common_dates(text)
         return
-    yield from merge(_common_dates(text), _dates_of_eras(text))
+    at = 0
+    of_eras = sorted(_dates_of_eras(text), key=_begin)
+    for date in merge(_common_dates(text), of_eras, key=_begin):
+        if date.start >= at:
+            yield date
+            at = date.end
+
+
+def _begin(date: WrittenDate) -> int:
+    return date.start
 
 
 def _dates_of_eras(text: str) -> Iterator[WrittenDate]:
-    """Yield the dates in years of Japanese eras, the Republic of China and Thailand."""
+    """Yield the dates in years of eras and calendars of Asia, or in Chinese numerals."""
     for match in _ERA.finditer(text):
-        year = str(_ERAS[match[1]] + (1 if match[2] == "元" else int(match[2])))
-        digits = _digits(year, match[3], match[4])
-        yield WrittenDate(*match.span(), match[0].strip(), _moment(digits))
+        yield _eastern(match, str(_ERAS[match[1]] + _number(match[2])), *match.groups()[2:])
+    for match in _CHINESE_YEAR.finditer(text):
+        year = "".join(str(_NUMERALS[sign]) for sign in match[1])
+        yield _eastern(match, year, *match.groups()[1:])
     for match in _THAI.finditer(text):
-        digits = _digits(
-            str(int(match[3]) - _BUDDHIST), _THAI_MONTHS.index(match[2]) + 1, match[1]
-        )
+        common = int(match[4]) - (_BUDDHIST if match[4] > "2400" else 0)
+        month = _THAI_NAMES.index(match[2]) % 12 + 1
+        digits = _digits(str(common), month, match[1])
         yield WrittenDate(*match.span(), match[0], _moment(digits))
+    for match in _ETHIOPIAN.finditer(text):
+        yield WrittenDate(*match.span(), match[0], None)
     yield from _persian_dates(text)
+
+
+def _eastern(
+    match: re.Match[str], year: str, month: str | None, day: str | None
+) -> WrittenDate:
+    """Return a date in Chinese numerals, or of an era."""
+    numbers = [str(_number(part)) if part else None for part in (month, day)]
+    return WrittenDate(*match.span(), match[0].strip(), _moment(_digits(year, *numbers)))
+
+
+def _number(written: str) -> int:
+    """Return a number up to 199 in digits or Chinese numerals: 二十一, 廿一, 一百零八."""
+    if written.isdecimal():
+        return int(written)
+    hundreds, _, rest = written.rpartition("百")
+    signs = [_NUMERALS[sign] for sign in rest]
+    if signs and max(signs) < len("一二三四五六七八九十"):
+        number = int("".join(map(str, signs)))
+    else:
+        # The number before "ten" multiplies it.
+        number = 0
+        for sign in signs:
+            number = max(number, 1) * 10 if sign == 10 else number + sign
+    return number + (100 * _NUMERALS[hundreds] if hundreds else 0)
 
 
 def _persian_dates(text: str) -> Iterator[WrittenDate]:
@@ -466,15 +566,20 @@ def _folded(text: str) -> str:
     if text.isascii():
         return text
     if _LONGER.search(text):
-        text = _LONGER.sub(lambda name: _LONGER_NAMES[name[0]].ljust(len(name[0])), text)
+        text = _LONGER.sub(_one_word, text)
     digits = {ord(each): str(decimal(each)) for each in {*text} if each.isdecimal()}
     return _DASHES.sub(r"\1-\2-\3", text.translate(digits | _HYPHENS))
+
+
+def _one_word(name: re.Match[str]) -> str:
+    """Return the name of one word by which a longer name is read, of the same length."""
+    return _LONGER_NAMES.get(name[0].lower(), name[0]).rjust(len(name[0]))
 
 
 def _date_around(text: str, at: int, year: re.Match[str]) -> WrittenDate | None:
     start, end = year.span()
     # Of several works of one year: (2018a, August 4).
-    end += _LETTER.match(text, end) is not None
+    end += _WORK.match(text, end) is not None
     after = text[end : end + _WINDOW]
     before = text[max(at, start - _WINDOW) : start]
     # "5 Nov 2010, 6 Dec 2011": what stands before a year in words belongs to it.
@@ -635,6 +740,12 @@ def _year_first(year: str, after: str) -> Found | None:
     local = _AFTER_LOCAL.match(after)
     if local and (month := _month(local[2] or local[3])):
         return 0, local.end(), [_digits(year, n, local[1] or local[4]) for n in month]
+    if numbered := _NUMBERED_MONTH.match(after):
+        return 0, numbered.end(), [_digits(year, numbered[1], numbered[2])]
+    roman = _HUNGARIAN_ROMAN.match(after)
+    if roman and roman[1] in _ROMAN_MONTHS:
+        number = _ROMAN_MONTHS.index(roman[1]) + 1
+        return 0, roman.end(), [_digits(year, number, roman[2])]
     for pattern, order in (
         (_HUNGARIAN, (1, 2)),
         (_AFTER_MONTH_DAY, (1, 2)),
@@ -682,7 +793,8 @@ def _utc(digits: str, clock: re.Match[str]) -> str | None:
 
 def _year_last(year: str, before: str) -> Found | None:
     if match := _DAY_MONTH.search(before):
-        month = _month(match[2])
+        # December has two names in Arabic: ديسمبر/كانون الأول.
+        month = tuple(dict.fromkeys((*_month(match[2]), *_month(match["other"] or ""))))
         if month:
             first, start = _first_day(before, match, month)
             digits = [_digits(year, n, match[1]) for n in month]
@@ -792,7 +904,28 @@ def _month(word: str) -> tuple[int, ...]:
     name = word.lower()
     # Finnish: marraskuuta, marraskuussa, marraskuun.
     stem = name.partition("kuu")[0] + "kuu" if "kuu" in name else name
-    return MONTHS.get(name) or MONTHS.get(stem, ())
+    plain = MONTHS.get(name) or MONTHS.get(stem)
+    return plain or _unaccented_months().get(_unaccented(name), ())
+
+
+_ACCENTS: Final = compiled(r"[\u0300-\u036f]++")
+_SHORTEST_UNACCENTED: Final = 5
+"""Without its accent, a shorter name may be that of a person: març, and Marc."""
+
+
+def _unaccented(name: str) -> str:
+    """Return *name* without accents, and with a dot on the Turkish i."""
+    return _ACCENTS.sub("", normalize("NFD", name)).replace("\u0131", "i")
+
+
+@cache
+def _unaccented_months() -> Mapping[str, tuple[int, ...]]:
+    """Return the names of months as they are written without accents, if that is one month."""
+    found: dict[str, set[int]] = defaultdict(set)
+    for name, months in MONTHS.items():
+        if len(name) >= _SHORTEST_UNACCENTED:
+            found[_unaccented(name)].update(months)
+    return {name: tuple(months) for name, months in found.items() if len(months) == 1}
 
 
 _SHORTEST_NAME: Final = 7
@@ -804,17 +937,15 @@ def _with_one_less(word: str) -> set[str]:
     return {word, *(word[:at] + word[at + 1 :] for at in range(len(word)))}
 
 
+@cache
 def _near_months() -> dict[str, set[int]]:
     """Return the long names of months, whole and without one letter, with their months."""
     near: dict[str, set[int]] = defaultdict(set)
-    for name, months in MONTHS.items():
+    for name, months in _COMMON_MONTHS.items():
         if len(name) >= _SHORTEST_NAME:
             for each in _with_one_less(name):
                 near[each].update(months)
     return near
-
-
-_NEAR_MONTHS: Final = _near_months()
 
 
 def mistyped_month(word: str) -> int | None:
@@ -825,13 +956,18 @@ def mistyped_month(word: str) -> int | None:
     name = word.lower()
     if len(name) < _SHORTEST_NAME - 1 or name in MONTHS:
         return None
-    near = {number for each in _with_one_less(name) for number in _NEAR_MONTHS.get(each, ())}
+    near = {number for each in _with_one_less(name) for number in _near_months().get(each, ())}
     return near.pop() if len(near) == 1 else None
 
 
 def _is_month_alone(word: str, before: str = "") -> bool:
     """Whether *word* may be a month without a day, by its letters or by the words before it."""
-    is_name = word.lower() not in _ALSO_WORDS and (len(word) > 3 or word[0].isupper())
+    name = word.lower()
+    if name in ONLY_BESIDE_DAYS or (name not in MONTHS and "kuu" not in name):
+        # Without its accent, Hungarian "július" is the name of a person.
+        return False
+    is_cased = word.isascii() and len(word) <= len("may")
+    is_name = name not in _ALSO_WORDS and (not is_cased or word[0].isupper())
     return is_name or word.lower() in _SHORT_NAMES or _IN_MONTH.search(before) is not None
 
 
