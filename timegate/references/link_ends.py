@@ -165,13 +165,24 @@ def _has_blank(text: str, start: int, end: int) -> bool:
     return rest is not None and not access_word(rest[0].lstrip())
 
 
+_SHORTENED: Final = compiled(r"(?<!\.)\.{3,5}(?!\.)|\[\.{2,4}\]")
+"""Dots in an address, as forums write long ones: ``/news/wor...-in-Japan.html``."""
+_COMPARED: Final = compiled(r"/compare/[^\s?#]{1,200}?\.\.\.")
+"""Two versions of a program on GitHub and GitLab, which have such dots between them."""
+_SPACED_DOTS: Final = compiled(
+    rf"[ ](?:\.{{3}}|\u2026)[ ]?(?:[\w%~+-]{{0,80}}\.{SUFFIX}(?!\w)|[\w%~+.-]{{0,80}}[/=?&_0-9][\w%~+./=?&-])"
+)
+"""The same with blanks: ``/news/wor ... apan.html``."""
+
+
 def _is_cut(text: str, start: int, end: int) -> bool:
     """Whether dots stand for a part of the link, or a part that every link has is missing."""
     written = text[start:end]
     if (
         text.startswith(("...", "[...", "[\u2026", "\u2026"), end)
         or "\u2026" in written
-        or "/.../" in written
+        or (_SHORTENED.search(written) and _COMPARED.search(written) is None)
+        or _SPACED_DOTS.match(text, end) is not None
     ):
         return True
     if text.startswith("<", end) and "(sici)" in written.lower():
@@ -202,12 +213,34 @@ _LONE_WORD: Final = compiled(
 )
 
 
+_NOTED_WORD: Final = compiled(
+    r"(?<=[/=&?_-])[ \t]{0,4}\r?\n[ \t>]{0,16}([\w%~+.-]{2,80}?)[.,;]{0,2}[ \t]{0,3}[\[(][ \t]{0,2}"
+    r"(?P<note>[^\W\d_][^\n]{0,40})"
+)
+"""One word after a line that ends inside a path, and a note in brackets after it."""
+_OF_PAGES: Final = frozenset(
+    ("online", "website", "webseite", "page", "homepage", "abstract", "internet", "link", "pdf")
+)
+"""Words for the page above them."""
+
+
 def _is_lone_word(text: str, at: int) -> bool:
-    """Whether the next line is one word in small letters, which may be the rest of a link."""
+    """Whether the next line is one word, which may be the rest of a link."""
     from timegate.references.dates import access_word  # noqa: PLC0415 -- slow to import
 
-    word = _LONE_WORD.match(text, at)
-    return word is not None and not access_word(word[1])
+    if word := _LONE_WORD.match(text, at):
+        return not access_word(word[1])
+    word = _NOTED_WORD.match(text, at)
+    is_noted = word is not None and access_word(word["note"]) and not access_word(word[1])
+    return word is not None and is_noted and word[1].lower() not in _OF_PAGES
+
+
+_NO_PROSE: Final = compiled(
+    r"(?=\S{4,80}(?:\s|$))(?=[\w%~+-]{0,80}?[A-Za-z])(?:[a-z%~+-]{0,80}?[a-z]{2}-?[0-9]{2}[\w%~+-]{0,60}"
+    r"|[0-9]{1,12}[_-][\w%~+-]{2,60}|[\w%~+-]{1,60}_[\w%~+-]{1,60}"
+    r"|[a-z0-9]{1,40}(?:-[a-z0-9]{1,40}){2,12})[.,;:)]{0,2}(?!\S)",
+)
+"""A word that is none of prose: ``september2019``, ``annual_report``, ``the-best-of-it``."""
 
 
 def is_rest(text: str, at: int, last: str) -> bool:
@@ -215,5 +248,7 @@ def is_rest(text: str, at: int, last: str) -> bool:
     if last == ".":
         return _REST_OF_FILE.match(text, at) is not None
     if last in "-_=&" and (text[at].islower() or text[at].isdigit()):
+        return True
+    if last == "/" and _NO_PROSE.match(text, at):
         return True
     return _PATH.match(text, at) is not None or FILE.match(text, at) is not None
