@@ -18,6 +18,7 @@ from timegate.references.date_context import (
 from timegate.references.dates import (
     DateBasis,
     FoundDate,
+    access_word,
     found_date,
     mark_after,
     mark_before,
@@ -39,12 +40,13 @@ CONNECTED: Final = compiled(
 _PARENTHESES: Final = frozenset("(\uff08")
 _MARK_BEFORE_LINK: Final = compiled(
     r"(?:(?P<archived>archived|preserved|saved)|retrieved|accessed|viewed|visited|consulted"
+    r"|\b(?:printed(?:\sout)?|copied)(?=\s(?:from|off)\b)"
     r"|downloaded|cited"
     r"|\b(?:i|we)\s(?:have\s|had\s)?(?:last\s|first\s|also\s|just\s)?(?:looked\sat|saw|checked|read|found|went\sto|printed(?:\sout)?"
     r"|opened|copied|captured|screenshotted|fetched|inspected|reviewed|pulled\sup|brought\sup|browsed(?:\sto)?|navigated\sto"
     r"|logged\son\sto|surfed\sto|loaded|looked\sup|came\sacross)"
     r"(?:\s(?:the|this|that|it|its|their)(?:\s(?:web\s?)?(?:page|site|list|notice|version|text))?)?)(?:\sit|\sby\s\w{1,20})?"
-    r"(?:\sonline)?(?:\s(?:from|at|via|by|in|with)(?-i:\s[A-Z][\w.]{1,20}){0,3})?"
+    r"(?:\sonline)?(?:\s(?:from|off|at|via|by|in|with)(?-i:\s[A-Z][\w.]{1,20}){0,3})?"
     r"(?:\sthe\soriginal)?[\s:<(\[]{0,4}$",
     re.IGNORECASE,
 )
@@ -143,6 +145,9 @@ _SHORT_WORD: Final = compiled(
     re.IGNORECASE,
 )
 """An abbreviation of a word of access between a link and a date."""
+_WHOLE_DAY: Final = compiled(
+    r"(?:199[1-9]|20[0-2][0-9])(-?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12][0-9]|3[01])"
+)
 _STATE: Final = compiled(
     r"[\s>.,]{0,3}[(\[](?:Stand|Letzter\sStand)(?::\s|\s)(?:vom\s|am\s)?", re.IGNORECASE
 )
@@ -249,12 +254,20 @@ def _basis_of_words(
     if _is_seen(text, span, date):
         return "accessed"
     marked = _marked(text, date, begin, is_cut=is_cut, is_far=is_far)
-    if marked is None or (date.end <= span.start and _VERB.match(text, date.end)):
+    if marked is None or (date.end <= span.start and _goes_on(text, date)):
         return None
     is_state = _AS_OF.search(text, max(0, date.start - 8), date.start) is not None
     # "The Internet Archive's records of URL as of May 17, 2003".
     is_copy = is_state and _OF_ARCHIVE.search(text, max(0, span.start - 2 * REACH), span.start)
     return "archived" if is_copy else marked
+
+
+def _goes_on(text: str, date: WrittenDate) -> bool:
+    """Whether *date* is a part of what a sentence says, and not of a second visit."""
+    if _VERB.match(text, date.end) is None:
+        return False
+    rest = text[date.end : date.end + _LONGEST_AFTER].lstrip(", ")
+    return not access_word(rest) or next(find_dates(rest), None) is None
 
 
 def _is_seen(text: str, span: Extent, date: WrittenDate) -> bool:
@@ -267,7 +280,8 @@ def _is_seen(text: str, span: Extent, date: WrittenDate) -> bool:
         return False
     if _SHORT_WORD.fullmatch(text, span.end, date.start):
         # "acc. 1998.33.7" is the number of an object, and publishers print books.
-        is_day = any(map(str.isalpha, date.text)) and _is_day(date)
+        is_written = any(map(str.isalpha, date.text)) or _WHOLE_DAY.fullmatch(date.text)
+        is_day = bool(is_written) and _is_day(date)
         return is_day and not text.startswith(" by ", date.end)
     if not _STATE.fullmatch(text, span.end, date.start):
         return False

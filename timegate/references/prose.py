@@ -48,6 +48,7 @@ from timegate.references.dates import (
 )
 from timegate.references.links import TextLink, find_hosts, find_links, meant, with_hosts
 from timegate.references.machine_texts import named_targets, pages_of, without_hosts
+from timegate.references.messages import signatures
 from timegate.references.misspelt_words import respelled
 from timegate.references.mistyped_links import ALTERED, is_altered
 from timegate.references.model import FoundReference, masked
@@ -386,14 +387,17 @@ def _assigned(text: str, spans: Sequence[Extent], links: Sequence[TextSpan]) -> 
     }
     tables = tables_in(text)
     order = order_of_days(text, dates)
+    signed = _Signed.of(text, spans)
     floor = 0
     last: DateBasis = "unmarked"
     shared: list[_SharedDate] = []
     for date in sorted([*dates, *others]):
-        number = _owner(text, spans, bisect_left(starts, date.start), date)
+        number = signed.owner(_owner(text, spans, bisect_left(starts, date.start), date), date)
         basis = basis_of_column(text, tables, date) or basis_of(
             text, spans, date, Floor(floor, last not in _SEEN), number
         )
+        if basis in _SEEN and signed.divides(number, date):
+            basis = "event"
         if basis in _WEAK_BASES and last != "beside" and _continues(text, floor, date):
             basis = last
         numbers = _also_of(text, spans, date, max(floor, date.start - REACH), number)
@@ -413,6 +417,33 @@ def _assigned(text: str, spans: Sequence[Extent], links: Sequence[TextSpan]) -> 
     _share(text, spans, assigned, [each for each in shared if each.start not in given])
     seen = sorted(TextSpan(date.start, date.end) for date in [*dates, *others])
     return _Assigned(assigned, masked(shown, seen, _HIDDEN))
+
+
+class _Signed(NamedTuple):
+    """Links after the end of a message, beside its author's name."""
+
+    begins: dict[int, int]
+    """Where the message of each such link ends, by the number of its reference."""
+
+    @classmethod
+    def of(cls, text: str, spans: Sequence[Extent]) -> "_Signed":
+        starts = [span.start for span in spans]
+        begins: dict[int, int] = {}
+        for start, end in signatures(text):
+            for number in range(bisect_left(starts, start), bisect_left(starts, end)):
+                begins.setdefault(number, start)
+        return cls(begins)
+
+    def owner(self, number: int, date: WrittenDate) -> int:
+        """Return the last reference of the message if *number* is of its author, else *number*."""
+        other = number
+        while other > 0 and self.divides(other, date):
+            other -= 1
+        return number if self.divides(other, date) else other
+
+    def divides(self, number: int, date: WrittenDate) -> bool:
+        """Whether *date* is in the message, and the link after it."""
+        return date.start < self.begins.get(number, 0)
 
 
 class _SharedDate(NamedTuple):
@@ -519,6 +550,12 @@ def _share(
         for other in _neighbours(text, spans, each.number, each.start):
             if not assigned[other]:
                 assigned[other].append(each.date._replace(basis="unmarked"))
+        if _may_be_of_last(text, spans, each) and not assigned[each.number - 1]:
+            # "See A. I checked on 5 November 2010. See also B."
+            unsure = each.date._replace(basis="unmarked")
+            dates = assigned[each.number]
+            dates[:] = [unsure if date == each.date else date for date in dates]
+            assigned[each.number - 1].append(unsure)
         following = each.number + 1
         is_last = following == len(spans) or spans[each.number].end > each.start
         if is_last or assigned[following]:
@@ -527,6 +564,19 @@ def _share(
             # "A, accessed 5 November 2010. B"
             assigned[following].append(each.date._replace(basis="unmarked"))
     _doubt_after_two(text, spans, assigned)
+
+
+_NEW_SENTENCE: Final = compiled(r"[.!?][\"'\u201d)\]]{0,2}\s|\n[ \t\r]*+\n")
+
+
+def _may_be_of_last(text: str, spans: Sequence[Extent], date: _SharedDate) -> bool:
+    """Whether a sentence with *date* ends before its link, and another link is before it."""
+    if date.number == 0 or date.end > spans[date.number].start:
+        return False
+    before = text[spans[date.number - 1].end : date.start]
+    after = text[date.end : spans[date.number].start]
+    is_apart = _NEW_SENTENCE.search(after) is not None and CONNECTED.fullmatch(after) is None
+    return is_apart and _breaks(before) <= _breaks(after)
 
 
 def _line(text: str, date: WrittenDate) -> str:
