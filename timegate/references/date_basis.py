@@ -256,10 +256,27 @@ def _basis_of_words(
     marked = _marked(text, date, begin, is_cut=is_cut, is_far=is_far)
     if marked is None or (date.end <= span.start and _goes_on(text, date)):
         return None
+    if marked == "published" and _is_of_other(text, span, date):
+        return "event"
     is_state = _AS_OF.search(text, max(0, date.start - 8), date.start) is not None
     # "The Internet Archive's records of URL as of May 17, 2003".
     is_copy = is_state and _OF_ARCHIVE.search(text, max(0, span.start - 2 * REACH), span.start)
     return "archived" if is_copy else marked
+
+
+_OF_OTHER: Final = compiled(
+    r"[(,;]\s?(?:(?:our|the|a|first)\s)?(?:report|advisory|bulletin|analysis|paper|study|domain|certificate|sample|malware|film|book|song|album|software)"
+    r"\s(?:was\s)?(?:first\s)?(?:published|posted|issued|released|created|updated|written)(?:\son)?\s$",
+    re.IGNORECASE,
+)
+"""Before a date after a link: the time of a report on the page."""
+
+
+def _is_of_other(text: str, span: Extent, date: WrittenDate) -> bool:
+    """Whether a date after the link is that at which something else was published."""
+    if date.start < span.end:
+        return False
+    return _OF_OTHER.search(text, max(span.end, date.start - REACH), date.start) is not None
 
 
 def _goes_on(text: str, date: WrittenDate) -> bool:

@@ -193,8 +193,10 @@ _ABOUT: Final = compiled(
     re.IGNORECASE,
 )
 """Words before a date that is not certain."""
-_DEAD: Final = compiled(
+DEAD: Final = compiled(
     r"(?<![\t;,])\b(?:404|403|410)(?![\t;,])|\b(?:not\sfound|dead|broken|offline|gone|removed|deleted|taken\sdown|defunct|inaccessible"
+    r"|(?:was|were|is|are|now|still|site|page|host|['\u2019]s)\sdown(?!\sto)|(?:timed|times)\sout|down\swhen|(?:ca|could|did|does|do|would)n['\u2019]?t\s(?:open|load|work|respond|resolve|reach|access)\w{0,3}"
+    r"|not\s(?:open|respond|resolve|exist)\w{0,3}"
     r"|unavailable|not\s(?:be\s)?(?:access|avail|work|reach|load)\w{0,8}|no\slonger|expired|link\srot"
     r"|tot|offline|nicht\s(?:mehr\s)?(?:erreichbar|verfügbar|abrufbar)|mort|introuvable|indisponible|roto|caído"
     r"|no\sdisponible|non\spiù|interrotto|desaparecid\w|недоступн\w{1,3}|リンク切れ)\b",
@@ -210,10 +212,10 @@ def says_dead(text: str, span: TextSpan, date: WrittenDate) -> bool:
     words = text[span.end : date.start]
     # What is said before the last full stop or semicolon is of another time.
     clause = words[max(words.rfind(". "), words.rfind(";"), words.rfind("\n")) + 1 :]
-    if _DEAD.search(clause) is not None:
+    if DEAD.search(clause) is not None:
         return True
     result = _RESULT.match(text, date.end)
-    return result is not None and _DEAD.match(text, result.end()) is not None
+    return result is not None and DEAD.match(text, result.end()) is not None
 
 
 _RESULT: Final = compiled(

@@ -400,6 +400,8 @@ def _assigned(text: str, spans: Sequence[Extent], links: Sequence[TextSpan]) -> 
             basis = "event"
         if basis in _WEAK_BASES and last != "beside" and _continues(text, floor, date):
             basis = last
+        if basis == "unmarked" and last == "accessed" and _goes_on_visiting(text, spans, date, number):
+            basis = last
         numbers = _also_of(text, spans, date, max(floor, date.start - REACH), number)
         if numbers and basis == "unmarked" and names_access(_line(text, date)):
             basis = "accessed"
@@ -564,6 +566,25 @@ def _share(
             # "A, accessed 5 November 2010. B"
             assigned[following].append(each.date._replace(basis="unmarked"))
     _doubt_after_two(text, spans, assigned)
+
+
+_THEN_ON: Final = compiled(
+    r"[>)\]]{0,2}(?:\san)?,?\s(?:and|then|und|et|y|e|en|og|och)\s(?:[^\W\d_.;:]{1,14},?\s){0,4}?"
+    r"(?:on|am|le|el|il|op|den)\s(?:the\s)?",
+    re.IGNORECASE,
+)
+_AT_NEXT: Final = compiled(r",?\s(?:at\s|to\s)?[<(\[]?", re.IGNORECASE)
+"""Around a second date: "On D I looked at A, and three days later, on E, at B"."""
+
+
+def _goes_on_visiting(
+    text: str, spans: Sequence[Extent], date: WrittenDate, number: int
+) -> bool:
+    """Whether *date* is that of the second of two visits in a sentence."""
+    if number == 0 or date.end > spans[number].start:
+        return False
+    is_next = _THEN_ON.fullmatch(text, spans[number - 1].end, date.start) is not None
+    return is_next and _AT_NEXT.fullmatch(text, date.end, spans[number].start) is not None
 
 
 _NEW_SENTENCE: Final = compiled(r"[.!?][\"'\u201d)\]]{0,2}\s|\n[ \t\r]*+\n")
