@@ -187,7 +187,7 @@ _ASKED: Final = compiled(
 
 
 _ABOUT: Final = compiled(
-    r"(?:(?<![\w/.=&-])(?:about|around|circa|ca|approx|approximately|roughly|probably|perhaps|maybe|possibly|ungefähr"
+    r"(?:(?<![\w/.=&-])(?:by|about|around|circa|ca|approx|approximately|roughly|probably|perhaps|maybe|possibly|ungefähr"
     r"|etwa|vermutlich|wohl|vers|environ|hacia|alrededor|aproximadamente|verso|forse|cerca|rond|ongeveer"
     r"|omkring|około|kolem|примерно|около)\b\.?\s(?:(?:on|the|den|dem|le|el|il|de|del|in)\s)?)$",
     re.IGNORECASE,

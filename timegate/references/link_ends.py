@@ -170,7 +170,8 @@ _SHORTENED: Final = compiled(r"(?<!\.)\.{3,5}(?!\.)|\[\.{2,4}\]")
 _COMPARED: Final = compiled(r"/compare/[^\s?#]{1,200}?\.\.\.")
 """Two versions of a program on GitHub and GitLab, which have such dots between them."""
 _SPACED_DOTS: Final = compiled(
-    rf"[ ](?:\.{{3}}|\u2026)[ ]?(?:[\w%~+-]{{0,80}}\.{SUFFIX}(?!\w)|[\w%~+.-]{{0,80}}[/=?&_0-9][\w%~+./=?&-])"
+    rf"[ ](?:\.{{3}}|\u2026)[ ]?(?:[\w%~+-]{{0,80}}\.{SUFFIX}(?!\w)"
+    r"|[\w%~+.-]{0,80}[/=?&_0-9][\w%~+./=?&-])"
 )
 """The same with blanks: ``/news/wor ... apan.html``."""
 
@@ -214,8 +215,8 @@ _LONE_WORD: Final = compiled(
 
 
 _NOTED_WORD: Final = compiled(
-    r"(?<=[/=&?_-])[ \t]{0,4}\r?\n[ \t>]{0,16}([\w%~+.-]{2,80}?)[.,;]{0,2}[ \t]{0,3}[\[(][ \t]{0,2}"
-    r"(?P<note>[^\W\d_][^\n]{0,40})"
+    r"(?<=[/=&?_-])[ \t]{0,4}\r?\n[ \t>]{0,16}([\w%~+.-]{2,80}?)[.,;]{0,2}[ \t]{0,3}"
+    r"[\[(][ \t]{0,2}(?P<note>[^\W\d_][^\n]{0,40})"
 )
 """One word after a line that ends inside a path, and a note in brackets after it."""
 _OF_PAGES: Final = frozenset(

@@ -46,14 +46,18 @@ _TOLD: Final = compiled(
 
 
 _SIGNED: Final = compiled(
-    r"^[>\t ]{0,8}(?:--[ ]?|(?:(?:(?:kind|best|warm|many)\s)?(?:regards|wishes)|best|cheers|thanks(?:\sagain)?|many\sthanks|thank\syou"
-    r"|sincerely|yours(?:\s(?:sincerely|faithfully|truly))?|sincerely\syours|all\sthe\sbest|take\scare"
-    r"|(?:mit\s)?(?:freundlichen?|besten?|herzlichen?|vielen?|liebe[nr]?|schönen?)\s(?:grü(?:ß|ss)en?|gru(?:ß|ss)|dank)|gru(?:ß|ss)|grü(?:ß|ss)e|mfg|lg|vg"
-    r"|(?:bien\s)?cordialement|bien\sà\s(?:vous|toi)|amicalement|salutations|merci|un\ssaludo|saludos(?:\scordiales)?|atentamente|gracias"
-    r"|cordiali\ssaluti|saluti|(?:met\svriendelijke\s)?groet(?:en)?|(?:med\s)?(?:venlig|vennlig|vänlig)\shilsen|(?:med\s)?vänliga\shälsningar|hilsen|mvh)"
-    r"[,.!]?(?:[ ][^\W\d_]{2,20}){0,2})[ \t]{0,4}\r?\n",
+    r"^[>\t\x20]{0,8}(?:--\x20?|(?:(?:(?:kind|best|warm|many)\s)?(?:regards|wishes)|best|cheers"
+    r"|thanks(?:\sagain)?|many\sthanks|thank\syou|sincerely|yours(?:\s(?:sincerely|faithfully|truly))?"
+    r"|sincerely\syours|all\sthe\sbest|take\scare|(?:mit\s)?(?:freundlich|best|herzlich|viel|lieb|schön)"
+    r"e[nr]?\s(?:gr(?:ü|ue)(?:ß|ss)en?|gru(?:ß|ss)|dank)|gru(?:ß|ss)|gr(?:ü|ue)(?:ß|ss)e|mfg|lg|vg"
+    r"|(?:bien\s)?cordialement|bien\sà\s(?:vous|toi)|amicalement|salutations|merci|un\ssaludo"
+    r"|saludos(?:\scordiales)?|atentamente|gracias|cordiali\ssaluti|saluti"
+    r"|(?:met\svriendelijke\s)?groet(?:en)?|(?:med\s)?(?:venlig|vennlig|vänlig)\shilsen"
+    r"|(?:med\s)?vänliga\shälsningar|hilsen|mvh)"
+    r"[,.!]?(?:\x20[^\W\d_]{2,20}){0,2})[ \t]{0,4}\r?\n",
     re.MULTILINE | re.IGNORECASE,
 )
+"""The end of a message, before its author's name."""
 _LINES_OF_NAME: Final = compiled(
     r"(?:[>\t ]{0,8}(?!P\.?\s?S\b|[0-9]{1,2}[.)]\s|[-*\u2022]\s)[^\n]{0,70}(?:\n|\Z)){1,8}"
 )
@@ -71,8 +75,10 @@ def signatures(text: str) -> list[TextSpan]:
 
 
 _FORUM_POST: Final = compiled(
-    r"(?:^|\n)[ \t>]{0,8}(?:(?:posted|postdate|verfasst|geschrieben|posté|publié|publicado|enviado|inviato|geplaatst|postet|skrevet|publicerat)"
-    r"(?:\s(?:on|am|le|el|il|op|den|by|von|par|por|da|door|av))?(?:\s[^\s:]{1,30}\son)?|by\s[^\n:]{1,40}\s[\u00bb>]|(?:beitrag\s)?von\s[^\n:]{1,40}\s\u00bb)"
+    r"(?:^|\n)[ \t>]{0,8}(?:(?:posted|postdate|verfasst|geschrieben|posté|publié|publicado|enviado"
+    r"|inviato|geplaatst|postet|skrevet|publicerat)"
+    r"(?:\s(?:on|am|le|el|il|op|den|by|von|par|por|da|door|av))?(?:\s[^\s:]{1,30}\son)?"
+    r"|by\s[^\n:]{1,40}\s[\u00bb>]|(?:beitrag\s)?von\s[^\n:]{1,40}\s\u00bb)"
     r"[:\s]{0,3}(?:[^\W\d_]{2,9}[.,]{0,2}\s)?$",
     re.IGNORECASE,
 )

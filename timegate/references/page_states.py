@@ -77,7 +77,8 @@ _LOOKED_AT_ELSEWHERE: Final = compiled(
     r",?\s(?:habe\s(?:ich|mir)(?:\smir|\sich)?|haben\swir(?:\suns)?|sah\sich(?:\smir)?|sahen\swir(?:\suns)?|besuchte\sich|fand\sich|las\sich|rief\sich"
     r"|j['\u2019]ai\s(?:vu|consulté|visité|lu|ouvert|trouvé|regardé)|nous\savons\s(?:vu|consulté|visité|lu)"
     r"|(?:vi|consulté|visité|leí|abrí|miré|encontré|vimos|consultamos|visitamos))"
-    rf"(?:\s(?:die|la|el|le|les|los|las)\s(?:[\w'\u2019-]{{1,20}}\s){{0,1}}?(?:seite|webseite|website|homepage|preisliste|page|site|página|web|sitio|lista|liste),?)?"
+    r"(?:\s(?:die|la|el|le|les|los|las)\s(?:[\w'\u2019-]{1,20}\s)?(?:seite|webseite|website|homepage"
+    r"|preisliste|page|site|página|web|sitio|lista|liste),?)?"
     r":?\s[<(\[]?",
     re.IGNORECASE,
 )
@@ -214,17 +215,15 @@ def _is_after(text: str, link: TextSpan, date: WrittenDate) -> bool:
         return False
     if _AFTER_LINK.fullmatch(gap) or _UP_WHEN.fullmatch(gap):
         return True
-    if _HAVE_AFTER.fullmatch(gap) and _GERMAN_SEEN.match(text, date.end):
-        named = text[max(0, link.start - _NEAR) : link.start]
-        return _NAMED_PAGE.search(named) is not None
+    before = text[max(0, link.start - _NEAR) : link.start]
     if _LIVE.fullmatch(gap) and _DEFANGED.search(text, link.start, link.end):
         return True
-    if _CLAUSE.fullmatch(gap) and _ENDS_CLAUSE.match(text, date.end):
-        return True
     program = _PROGRAM.fullmatch(gap)
-    if program and access_word(program["word"]):
+    is_clause = _CLAUSE.fullmatch(gap) and _ENDS_CLAUSE.match(text, date.end)
+    if is_clause or (program and access_word(program["word"])):
         return True
-    before = text[max(0, link.start - _NEAR) : link.start]
+    if _HAVE_AFTER.fullmatch(gap) and _GERMAN_SEEN.match(text, date.end):
+        return _NAMED_PAGE.search(before) is not None
     return any(
         each.between.fullmatch(gap) and each.before.search(before) for each in _QUESTIONS
     )

@@ -61,7 +61,7 @@ from timegate.references.places import (
     read_place,
 )
 from timegate.references.quotations import quotation_beside
-from timegate.references.relative_dates import relative_date
+from timegate.references.relative_dates import relative_date, vague_date
 from timegate.references.unexplained import unexplained
 from timegate.text.written_dates import MONTHS, WrittenDate, find_dates, other_dates
 
@@ -400,7 +400,11 @@ def _assigned(text: str, spans: Sequence[Extent], links: Sequence[TextSpan]) -> 
             basis = "event"
         if basis in _WEAK_BASES and last != "beside" and _continues(text, floor, date):
             basis = last
-        if basis == "unmarked" and last == "accessed" and _goes_on_visiting(text, spans, date, number):
+        if (
+            basis == "unmarked"
+            and last == "accessed"
+            and _goes_on_visiting(text, spans, date, number)
+        ):
             basis = last
         numbers = _also_of(text, spans, date, max(floor, date.start - REACH), number)
         if numbers and basis == "unmarked" and names_access(_line(text, date)):
@@ -437,7 +441,7 @@ class _Signed(NamedTuple):
         return cls(begins)
 
     def owner(self, number: int, date: WrittenDate) -> int:
-        """Return the last reference of the message if *number* is of its author, else *number*."""
+        """Return the last reference of the message if *number* is of its author."""
         other = number
         while other > 0 and self.divides(other, date):
             other -= 1
@@ -695,6 +699,8 @@ def _unread(
     unread = unread_date(
         text[line:start] if is_first else "", text[end : min(after, end + REACH)]
     )
+    if unread is None and not dates:
+        unread = vague_date(text[end : min(after, end + REACH)])
     if unread is None and not dates:
         unread = relative_date(text[line:start] if is_first else "", text[end:after])
     if unread is not None and not any(
