@@ -75,8 +75,8 @@ def signatures(text: str) -> list[TextSpan]:
 
 
 _FORUM_POST: Final = compiled(
-    r"(?:^|\n)[ \t>]{0,8}(?:(?:posted|postdate|verfasst|geschrieben|posté|publié|publicado|enviado"
-    r"|inviato|geplaatst|postet|skrevet|publicerat)"
+    r"(?:^|\n)[ \t>]{0,8}(?:(?:posted|postdate|verfasst|geschrieben|posté|publié|publicado"
+    r"|enviado|inviato|geplaatst|postet|skrevet|publicerat)"
     r"(?:\s(?:on|am|le|el|il|op|den|by|von|par|por|da|door|av))?(?:\s[^\s:]{1,30}\son)?"
     r"|by\s[^\n:]{1,40}\s[\u00bb>]|(?:beitrag\s)?von\s[^\n:]{1,40}\s\u00bb)"
     r"[:\s]{0,3}(?:[^\W\d_]{2,9}[.,]{0,2}\s)?$",

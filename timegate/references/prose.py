@@ -220,10 +220,29 @@ def _explained(
     around = (
         f"{rest[floor : span.start]}{_HIDDEN}{rest[span.end : min(ceiling, span.end + FAR)]}"
     )
+    if found.dates.used and found.dates.used.basis == "accessed":
+        around = _without_times(around)
     why = unexplained(around, dated=found.dates.at is not None)
     if not why:
         return found
     return found._replace(dates=found.dates._replace(doubt=True), notes=(*found.notes, why))
+
+
+_RETRIEVED: Final = compiled(
+    rf"[.\]]\s{{1,2}}(?:Retrieved|Accessed|Viewed)\s(?:on\s)?{_HIDDEN}{{6,40}},?"
+    rf"(?:\s(?:from|at))?:?\s[<(\[]?{_HIDDEN}"
+)
+"""The end of a citation, with the day of access and the link."""
+_TIME_OF_DAY: Final = compiled(r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?")
+
+
+def _without_times(text: str) -> str:
+    """Return *text* without times of day in a title, which stands before the day of access."""
+    found = _RETRIEVED.search(text)
+    if found is None:
+        return text
+    head = text[: found.start()]
+    return _TIME_OF_DAY.sub("", head) + text[found.start() :]
 
 
 def _divided(link: TextLink, registry: Registry) -> Iterator[TextLink]:
