@@ -42,7 +42,7 @@ _MARK_BEFORE_LINK: Final = compiled(
     r"(?:(?P<archived>archived|preserved|saved)|retrieved|accessed|viewed|visited|consulted"
     r"|\b(?:printed(?:\sout)?|copied)(?=\s(?:from|off)\b)"
     r"|downloaded|cited"
-    r"|\b(?:i|we)\s(?:have\s|had\s)?(?:last\s|first\s|also\s|just\s)?(?:looked\sat|saw|checked|read|found|went\sto|printed(?:\sout)?"
+    r"|\b(?:i|we)\s(?:have\s|had\s)?(?:last\s|first\s|also\s|just\s)?(?:looked\sat|(?:had|took)\sa\slook\sat|saw|checked|read|found|went\sto|printed(?:\sout)?"
     r"|opened|copied|captured|screenshotted|fetched|inspected|reviewed|pulled\sup|brought\sup|browsed(?:\sto)?|navigated\sto"
     r"|logged\son\sto|surfed\sto|loaded|looked\sup|came\sacross)"
     r"(?:\s(?:the|this|that|it|its|their)(?:\s(?:web\s?)?(?:page|site|list|notice|version|text))?)?)(?:\sit|\sby\s\w{1,20})?"

@@ -36,7 +36,13 @@ DATE_IN_LINE: Final = compiled(
 )
 """A day at the beginning of a line, which is no rest of the link above it."""
 # A blank in an address in angle brackets.
-_IN_ANGLES: Final = compiled(r"[ \t][^<>\s|]{1,80}>")
+_IN_ANGLES: Final = compiled(r"[ \t][^<>\s|]{1,80}>|[ \t]{0,4}\r?\n[^<>|]{1,200}>")
+_SIGN_FIRST: Final = compiled(
+    rf"[ \t]{{0,4}}\r?\n[ \t>]{{0,16}}(?:\.{SUFFIX}(?!\w)|=[\w%]|[&?][\w.-]{{1,40}}=|/[\w%~-]"
+    r"|%[0-9A-Fa-f]{2}|_\w|-[\w-]{0,40}[0-9])"
+)
+"""A line that begins with what a link has in the middle: ``&month=5``, ``.html``."""
+_AFTER_COMMA: Final = compiled(r",[ \t]{0,4}\r?\n[ \t>]{0,16}")
 _NEXT_WORD: Final = compiled(r"[ \t]{1,2}(?=\w)")
 _NO_DOT: Final = compiled(r"https?://(?!https?://)[^./?#\[]{0,255}(?:[/?#]|$)")
 
@@ -197,6 +203,8 @@ def _goes_on(text: str, end: int, raw: int) -> bool:
     word = _NEXT_WORD.match(text, raw) if raw == end else None
     if (word and FILE.match(text, word.end())) or (raw == end and _is_lone_word(text, raw)):
         return True
+    if (raw == end and _SIGN_FIRST.match(text, raw)) or _goes_on_after_comma(text, end, raw):
+        return True
     if raw > end + 1 or last not in "/-_?=&.":
         return False
     if word := _NEXT_WORD.match(text, raw):
@@ -214,11 +222,18 @@ _LONE_WORD: Final = compiled(
 )
 
 
+def _goes_on_after_comma(text: str, end: int, raw: int) -> bool:
+    """Whether the next line is the rest of a file name with a comma in it."""
+    comma = _AFTER_COMMA.match(text, end)
+    return raw == end + 1 and comma is not None and FILE.match(text, comma.end()) is not None
+
+
 _NOTED_WORD: Final = compiled(
-    r"(?<=[/=&?_-])[ \t]{0,4}\r?\n[ \t>]{0,16}([\w%~+.-]{2,80}?)[.,;]{0,2}[ \t]{0,3}"
+    r"[ \t]{0,4}\r?\n[ \t>]{0,16}([\w%~+.-]{2,80}?)[.,;]{0,2}[ \t]{0,3}"
     r"[\[(][ \t]{0,2}(?P<note>[^\W\d_][^\n]{0,40})"
 )
-"""One word after a line that ends inside a path, and a note in brackets after it."""
+"""One word after a line that ends in a link, and a note in brackets after it."""
+_DIGIT: Final = compiled(r"[0-9_]")
 _OF_PAGES: Final = frozenset(
     ("online", "website", "webseite", "page", "homepage", "abstract", "internet", "link", "pdf")
 )
@@ -232,8 +247,11 @@ def _is_lone_word(text: str, at: int) -> bool:
     if word := _LONE_WORD.match(text, at):
         return not access_word(word[1])
     word = _NOTED_WORD.match(text, at)
-    is_noted = word is not None and access_word(word["note"]) and not access_word(word[1])
-    return word is not None and is_noted and word[1].lower() not in _OF_PAGES
+    if word is None or access_word(word[1]) or not access_word(word["note"]):
+        return False
+    # After a whole path, a name with a capital letter may be that of the page or its author.
+    may_be_rest = text[at - 1] in "/=&?_-~" or word[1].islower() or _DIGIT.search(word[1])
+    return bool(may_be_rest) and word[1].lower() not in _OF_PAGES
 
 
 _NO_PROSE: Final = compiled(

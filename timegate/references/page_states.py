@@ -94,6 +94,19 @@ _HAVE_AFTER: Final = compiled(
 )
 """Around a date after a link: "habe ich am 2. Dezember 2006 zum ersten Mal gesehen"."""
 _TO_FULL_STOP: Final = compiled(r"(?:[^.;\n]|\.(?!\s)){1,120}")
+_SEEN_AFTER: Final = compiled(
+    r"[>)\]]?,?\s(?:la\s(?:vi|visité|consulté|leí|vimos|consultamos)|je\sl['\u2019]ai\s(?:vue?|lue?|consultée?|visitée?)"
+    r"|nous\sl['\u2019]avons\s(?:vue?|lue?|consultée?|visitée?))(?:\spour\sla\s(?:première|dernière)\sfois"
+    r"|\spor\s(?:primera|última)\svez)?\s(?:el|le|en)\s",
+    re.IGNORECASE,
+)
+"""Between the link of a page that is named and a date: "je l'ai vue le"."""
+_WAS_THERE: Final = compiled(r"[>)\]]?,?\s(?:war|stand|lag)\s(?:noch\s)?am\s", re.IGNORECASE)
+_STILL_THERE: Final = compiled(
+    r"\s(?:noch\s)?(?:da|online|erreichbar|abrufbar|verfügbar|zugänglich|im\sNetz)\b",
+    re.IGNORECASE,
+)
+"""Around a date after a link: "war am 4. Februar 2012 noch online"."""
 _NAMED_PAGE: Final = compiled(rf"(?:(?:^|\n|[.:!?]\s)|\b{_PAGE}\s)[<(\[\"]?$", re.IGNORECASE)
 _CLAUSE: Final = compiled(
     r"[>)\]\"'\u201d]{0,2},?\s(?:(?:so\s)?wie\s(?:sie|er|es)|als\s(?:ich|wir)(?:\s(?:sie|ihn|es|zuletzt|die\sSeite)){0,2}"
@@ -219,10 +232,13 @@ def _is_after(text: str, link: TextSpan, date: WrittenDate) -> bool:
     if _LIVE.fullmatch(gap) and _DEFANGED.search(text, link.start, link.end):
         return True
     program = _PROGRAM.fullmatch(gap)
-    is_clause = _CLAUSE.fullmatch(gap) and _ENDS_CLAUSE.match(text, date.end)
+    is_clause = (_CLAUSE.fullmatch(gap) and _ENDS_CLAUSE.match(text, date.end)) or (
+        _WAS_THERE.fullmatch(gap) and _STILL_THERE.match(text, date.end)
+    )
     if is_clause or (program and access_word(program["word"])):
         return True
-    if _HAVE_AFTER.fullmatch(gap) and _GERMAN_SEEN.match(text, date.end):
+    is_german = _HAVE_AFTER.fullmatch(gap) and _GERMAN_SEEN.match(text, date.end)
+    if is_german or _SEEN_AFTER.fullmatch(gap):
         return _NAMED_PAGE.search(before) is not None
     return any(
         each.between.fullmatch(gap) and each.before.search(before) for each in _QUESTIONS

@@ -570,25 +570,40 @@ def _share(
     )
     _give_to_all(assigned, of_all)
     for each in shared:
-        if each.basis not in _SEEN:
+        if each.basis not in _SEEN and not _is_of_visitor(text, each):
             continue
-        for other in _neighbours(text, spans, each.number, each.start):
+        unsure = each.date._replace(basis="unmarked")
+        _doubt_of_owner(text, spans, assigned, each)
+        for other in _perhaps_of(text, spans, each):
             if not assigned[other]:
-                assigned[other].append(each.date._replace(basis="unmarked"))
-        if _may_be_of_last(text, spans, each) and not assigned[each.number - 1]:
-            # "See A. I checked on 5 November 2010. See also B."
-            unsure = each.date._replace(basis="unmarked")
-            dates = assigned[each.number]
-            dates[:] = [unsure if date == each.date else date for date in dates]
-            assigned[each.number - 1].append(unsure)
-        following = each.number + 1
-        is_last = following == len(spans) or spans[each.number].end > each.start
-        if is_last or assigned[following]:
-            continue
-        if _ENDS_SENTENCE.fullmatch(text, each.end, spans[following].start):
-            # "A, accessed 5 November 2010. B"
-            assigned[following].append(each.date._replace(basis="unmarked"))
+                assigned[other].append(unsure)
     _doubt_after_two(text, spans, assigned)
+
+
+def _perhaps_of(text: str, spans: Sequence[Extent], date: _SharedDate) -> Iterator[int]:
+    """Yield the references other than its own to which a date of access may belong."""
+    yield from _neighbours(text, spans, date.number, date.start)
+    yield from _before_sentence(text, spans, date)
+    if _may_be_of_last(text, spans, date):
+        yield date.number - 1
+    following = date.number + 1
+    is_last = following == len(spans) or spans[date.number].end > date.start
+    # "A, accessed 5 November 2010. B"
+    if not is_last and _ENDS_SENTENCE.fullmatch(text, date.end, spans[following].start):
+        yield following
+
+
+def _doubt_of_owner(
+    text: str,
+    spans: Sequence[Extent],
+    assigned: dict[int, list[FoundDate]],
+    date: _SharedDate,
+) -> None:
+    """Doubt a date in a sentence between two links: "See A. I checked on D. See also B"."""
+    if _may_be_of_last(text, spans, date) and not assigned[date.number - 1]:
+        unsure = date.date._replace(basis="unmarked")
+        dates = assigned[date.number]
+        dates[:] = [unsure if each == date.date else each for each in dates]
 
 
 _THEN_ON: Final = compiled(
@@ -621,6 +636,45 @@ def _may_be_of_last(text: str, spans: Sequence[Extent], date: _SharedDate) -> bo
     after = text[date.end : spans[date.number].start]
     is_apart = _NEW_SENTENCE.search(after) is not None and CONNECTED.fullmatch(after) is None
     return is_apart and _breaks(before) <= _breaks(after)
+
+
+_VISITOR: Final = compiled(
+    r"\b(?-i:I|[Ww]e|[Ii]ch|[Ww]ir|[Jj]e|[Nn]ous)\b|\bj['\u2019]ai\b|\b(?:he|hemos)\s\w{3,12}[ait]do\b",
+    re.IGNORECASE,
+)
+_ONE_OF_THEM: Final = compiled(
+    r"\b(?:it|this|that|them|both|all|es|sie|la|le|lo)\b", re.IGNORECASE
+)
+_MOST_BEFORE: Final = 12
+
+
+def _sentence(text: str, date: _SharedDate) -> str:
+    """Return the words before *date* in its sentence."""
+    words = text[max(0, date.start - 2 * REACH) : date.start]
+    return _NEW_SENTENCE.split(words)[-1]
+
+
+def _is_of_visitor(text: str, date: _SharedDate) -> bool:
+    """Whether the writer says that a page was seen on *date*, and not which."""
+    words = _sentence(text, date)
+    return _VISITOR.search(words) is not None and names_access(words)
+
+
+def _before_sentence(text: str, spans: Sequence[Extent], date: _SharedDate) -> Iterator[int]:
+    """Yield the references before a sentence with *date* and without a link, but the nearest.
+
+    "A and B are lists. I checked the first one on 5 November 2010."
+    """
+    nearest = bisect_left(spans, date.start, key=lambda span: span.start) - 1
+    if nearest < 1 or not _is_of_visitor(text, date):
+        return
+    gap = text[spans[nearest].end : date.start]
+    if _NEW_SENTENCE.search(gap) is None or _ONE_OF_THEM.search(_sentence(text, date)):
+        return
+    for number in range(nearest - 1, max(-1, nearest - _MOST_BEFORE), -1):
+        if date.start - spans[number].end > FAR:
+            return
+        yield number
 
 
 def _line(text: str, date: WrittenDate) -> str:
