@@ -214,10 +214,18 @@ def says_dead(text: str, span: TextSpan, date: WrittenDate) -> bool:
     clause = words[max(words.rfind(". "), words.rfind(";"), words.rfind("\n")) + 1 :]
     if DEAD.search(clause) is not None:
         return True
+    if _FAILED_THEN.match(text, date.end):
+        return True
     result = _RESULT.match(text, date.end)
     return result is not None and DEAD.match(text, result.end()) is not None
 
 
+_FAILED_THEN: Final = compiled(
+    r"\s(?:(?:was|war|is|ist)\s)?(?:nicht\s(?:mehr\s)?möglich|not\spossible|impossible|failed|unsuccessful"
+    r"|fehlgeschlagen|erfolglos|without\ssuccess|sans\ssuccès|sin\séxito)\b",
+    re.IGNORECASE,
+)
+"""After a date: the page could not be opened."""
 _RESULT: Final = compiled(
     r"\s{0,2}(?::|=>?|->|[\u2013\u2014\u2192])\s{0,2}(?:HTTP\s)?", re.IGNORECASE
 )

@@ -88,6 +88,9 @@ _SAME_SENTENCE: Final = compiled(
     re.IGNORECASE,
 )
 """Between two links of one list in a sentence."""
+_ENDS_IN_COLON: Final = compiled(r"[)\]]?:\s{1,2}[<(\[]?$")
+_IN_LINE: Final = compiled(r"[^\n.]{1,40}")
+"""Between two links of a line that a date with a colon begins."""
 _QUOTE_MARKS: Final = compiled(r"^(?:> ?){1,5}+", re.MULTILINE)
 _NEXT_ITEM: Final = compiled(r"[^\n]{0,80}\n[^\n]{0,200}")
 """Between two links on lines that follow each other."""
@@ -570,7 +573,8 @@ def _share(
     )
     _give_to_all(assigned, of_all)
     for each in shared:
-        if each.basis not in _SEEN and not _is_of_visitor(text, each):
+        is_day = each.basis == "unmarked" and not _is_year(each.date)
+        if each.basis not in _SEEN and not is_day:
             continue
         unsure = each.date._replace(basis="unmarked")
         _doubt_of_owner(text, spans, assigned, each)
@@ -648,6 +652,12 @@ _ONE_OF_THEM: Final = compiled(
 _MOST_BEFORE: Final = 12
 
 
+def _is_year(date: FoundDate) -> bool:
+    """Whether only a year is known, which may be that of anything."""
+    moments = (date.moment,) if date.moment else date.readings
+    return all(len(moment.digits) == len("2010") for moment in moments)
+
+
 def _sentence(text: str, date: _SharedDate) -> str:
     """Return the words before *date* in its sentence."""
     words = text[max(0, date.start - 2 * REACH) : date.start]
@@ -720,8 +730,9 @@ def _neighbours(text: str, spans: Sequence[Extent], number: int, at: int) -> Ite
     is_alone = not any(
         before <= span.start < after for span in spans[max(0, number - 1) : number + 2]
     )
-    pattern = _NEXT_ITEM if is_alone else _SAME_SENTENCE
     step = -1 if spans[number].end <= at else 1
+    is_heading = step > 0 and _ENDS_IN_COLON.search(text, at, spans[number].start) is not None
+    pattern = _NEXT_ITEM if is_alone else _IN_LINE if is_heading else _SAME_SENTENCE
     other = number + step
     while 0 <= other < len(spans) and abs(other - number) <= _MOST_DATES:
         first, second = min(other, other - step), max(other, other - step)
