@@ -26,7 +26,7 @@ from timegate.references.dates import (
 )
 from timegate.references.messages import is_of_message, is_told, says_now
 from timegate.references.page_states import is_of_state
-from timegate.text.written_dates import WrittenDate, find_dates
+from timegate.text.written_dates import WrittenDate, find_dates, mistyped_month
 
 _AROUND_DATE: Final = frozenset(" \t\r\n,;:@()[]{}|<>=_-\u2013\u2014*•·#\"'.\u3000")
 REACH: Final = 90
@@ -56,6 +56,7 @@ _ON: Final = compiled(
 )
 FAR: Final = 400
 """Characters between a link and a date that may belong to it."""
+_LETTERS: Final = compiled(r"[^\W\d_]{3,14}")
 _STAMP_LENGTH: Final = len("20101105101500")
 """Digits of the timestamp of a capture."""
 _CDX_KEY: Final = compiled(r"\)/\S{0,80}\s$")
@@ -181,7 +182,7 @@ class Floor(NamedTuple):
 def meant_date(text: str, link: TextSpan, date: WrittenDate, basis: DateBasis) -> FoundDate:
     """Return *date* as the text around it means it."""
     date = by_weekday(text, in_language(text, link, date, basis))
-    found = found_date(date, basis)
+    found = found_date(_with_month(date) if basis == "accessed" else date, basis)
     if says_dead(text, link, date):
         found = found._replace(basis="dead")
     is_unsure = found.basis == "accessed" and (
@@ -190,6 +191,20 @@ def meant_date(text: str, link: TextSpan, date: WrittenDate, basis: DateBasis) -
     if (is_unsure or is_questioned(text, link, date)) and found.moment is not None:
         found = found._replace(moment=None, readings=(found.moment,))
     return found
+
+
+def _with_month(date: WrittenDate) -> WrittenDate:
+    """Return *date* with its moment if only one letter of the month is wrong: 5 Novmber 2010.
+
+    After a word of access, nothing else can be meant. OCR's "rn" for "m" stays in doubt:
+    its digits may be wrong as well.
+    """
+    words = (word for word in _LETTERS.findall(date.text) if "rn" not in word)
+    months = map(mistyped_month, words)
+    is_misspelt = date.moment is None and not date.impossible and len({*date.readings}) == 1
+    if not is_misspelt or date.readings[0].digits[:4] not in date.text or not any(months):
+        return date
+    return date._replace(moment=date.readings[0], readings=())
 
 
 def _may_be_of_number(text: str, link: TextSpan, date: WrittenDate) -> bool:

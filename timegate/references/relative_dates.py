@@ -7,7 +7,7 @@ from archives.regex_compat import compiled
 from timegate.references.dates import FoundDate, seen_word
 
 _LONG_AGO: Final = compiled(
-    r"\((?:idem|ditto|dito|as\sabove|wie\soben)\b|\b(?:yesterday|(?:the\s)?same\s(?:day|date)|(?:last|past|this)\s(?:week|month|year|spring|summer|autumn|fall|winter|night)"
+    r"(?<=\()(?:idem|ditto|dito|as\sabove|wie\soben)\b|\b(?:yesterday|(?:the\s)?same\s(?:day|date)|(?:last|past|this)\s(?:week|month|year|spring|summer|autumn|fall|winter|night)"
     r"|this\s(?:morning|afternoon|evening)|earlier\stoday|the\sother\s(?:day|week)"
     r"|(?:last|past|this|on)\s(?:mon|tues|wednes|thurs|fri|satur|sun)day"
     r"|(?:letzte[nr]?|vorige[nr]?|am)\s(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag)"
