@@ -186,11 +186,22 @@ def meant_date(text: str, link: TextSpan, date: WrittenDate, basis: DateBasis) -
     if says_dead(text, link, date):
         found = found._replace(basis="dead")
     is_unsure = found.basis == "accessed" and (
-        _may_be_published(text, link, date) or _may_be_of_number(text, link, date)
+        _may_be_published(text, link, date)
+        or _may_be_of_number(text, link, date)
+        or _LIMIT.search(text, max(0, date.start - _LONGEST_LIMIT), date.start) is not None
     )
     if (is_unsure or is_questioned(text, link, date)) and found.moment is not None:
         found = found._replace(moment=None, readings=(found.moment,))
     return found
+
+
+_LONGEST_LIMIT: Final = 24
+_LIMIT: Final = compiled(
+    r"(?<![\w/.=&-])(?:before|after|since|until|till|prior\sto|bis|vor|nach|seit|avant|après|depuis|jusqu['\u2019]au"
+    r"|antes|después|desde|hasta|prima|dopo|voor|sinds)\s(?:(?:on|the|zum|zu|dem|den|le|el|il|de|del|op)\s){0,2}$",
+    re.IGNORECASE,
+)
+"""Before a day that is the first or the last of a time: "before 5 May 2010 I looked at"."""
 
 
 def _with_month(date: WrittenDate) -> WrittenDate:

@@ -197,6 +197,9 @@ DEAD: Final = compiled(
     r"(?<![\t;,])\b(?:404|403|410)(?![\t;,])|\b(?:not\sfound|dead|broken|offline|gone|removed|deleted|taken\sdown|defunct|inaccessible"
     r"|(?:was|were|is|are|now|still|site|page|host|['\u2019]s)\sdown(?!\sto)|(?:timed|times)\sout|down\swhen|(?:ca|could|did|does|do|would)n['\u2019]?t\s(?:open|load|work|respond|resolve|reach|access)\w{0,3}"
     r"|not\s(?:open|respond|resolve|exist)\w{0,3}"
+    r"|(?:not|\w{2,6}n['\u2019]t|never|hardly|barely)\s(?:yet\s|even\s)?"
+    r"(?:up|online|live|there|available|accessible|reachable|working)"
+    r"|nicht\s(?:mehr\s)?(?:online|da|im\sNetz)|(?:plus|pas(?:\sencore)?)\s(?:en\sligne|accessible)"
     r"|unavailable|not\s(?:be\s)?(?:access|avail|work|reach|load)\w{0,8}|no\slonger|expired|link\srot"
     r"|tot|offline|nicht\s(?:mehr\s)?(?:erreichbar|verfügbar|abrufbar)|mort|introuvable|indisponible|roto|caído"
     r"|no\sdisponible|non\spiù|interrotto|desaparecid\w|недоступн\w{1,3}|リンク切れ)\b",

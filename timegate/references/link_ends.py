@@ -39,7 +39,7 @@ DATE_IN_LINE: Final = compiled(
 _IN_ANGLES: Final = compiled(r"[ \t][^<>\s|]{1,80}>|[ \t]{0,4}\r?\n[^<>|]{1,200}>")
 _SIGN_FIRST: Final = compiled(
     rf"[ \t]{{0,4}}\r?\n[ \t>]{{0,16}}(?:\.{SUFFIX}(?!\w)|=[\w%]|[&?][\w.-]{{1,40}}=|/[\w%~-]"
-    r"|%[0-9A-Fa-f]{2}|_\w|-[\w-]{0,40}[0-9])"
+    r"|%[0-9A-Fa-f]{2}|_\w|-(?![0-9]{1,2}[\s./])[\w-]{0,40}[0-9])"
 )
 """A line that begins with what a link has in the middle: ``&month=5``, ``.html``."""
 _AFTER_COMMA: Final = compiled(r",[ \t]{0,4}\r?\n[ \t>]{0,16}")

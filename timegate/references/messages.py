@@ -54,7 +54,7 @@ _SIGNED: Final = compiled(
     r"|saludos(?:\scordiales)?|atentamente|gracias|cordiali\ssaluti|saluti"
     r"|(?:met\svriendelijke\s)?groet(?:en)?|(?:med\s)?(?:venlig|vennlig|vänlig)\shilsen"
     r"|(?:med\s)?vänliga\shälsningar|hilsen|mvh)"
-    r"[,.!]?(?:\x20[^\W\d_]{2,20}){0,2})[ \t]{0,4}\r?\n",
+    r"[,.!]?(?:\x20[^\W\d_]{2,20}){0,2}(?!\s{1,8}(?:>\s?)?(?:https?:|www\.)))[ \t]{0,4}\r?\n",
     re.MULTILINE | re.IGNORECASE,
 )
 """The end of a message, before its author's name."""
@@ -67,10 +67,14 @@ _MOST_SIGNED: Final = 50
 
 def signatures(text: str) -> list[TextSpan]:
     """Return where the messages in *text* end with their authors' names, without other text."""
+    found = [*islice(_SIGNED.finditer(text), _MOST_SIGNED)]
+    # Several lines of hyphens divide the parts of a text.
+    hyphens = sum(signed[0].rstrip() == "--" for signed in found)
     return [
         TextSpan(signed.start(), name.end())
-        for signed in islice(_SIGNED.finditer(text), _MOST_SIGNED)
-        if (name := _LINES_OF_NAME.match(text, signed.end()))
+        for signed in found
+        if (hyphens == 1 or not signed[0].startswith("--"))
+        and (name := _LINES_OF_NAME.match(text, signed.end()))
     ]
 
 

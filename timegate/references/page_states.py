@@ -84,7 +84,7 @@ _LOOKED_AT_ELSEWHERE: Final = compiled(
 )
 _GERMAN_HAVE: Final = compiled(r"^,?\s(?:habe|haben)\s", re.IGNORECASE)
 _GERMAN_SEEN: Final = compiled(
-    r"[>)\]]?,?\s(?:[^\W\d_]{2,14}\s){0,4}?(?:gesehen|angesehen|angeschaut|besucht|gelesen|aufgerufen|abgerufen|gefunden|geöffnet|geprüft|entdeckt|angeklickt)\b",
+    r"[>)\]]?,?\s(?:(?!nicht|nie|kaum|kein)[^\W\d_]{2,14}\s){0,4}?(?:gesehen|angesehen|angeschaut|besucht|gelesen|aufgerufen|abgerufen|gefunden|geöffnet|geprüft|entdeckt|angeklickt)\b",
     re.IGNORECASE,
 )
 _HAVE_AFTER: Final = compiled(

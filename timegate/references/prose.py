@@ -92,8 +92,8 @@ _ENDS_IN_COLON: Final = compiled(r"[)\]]?:\s{1,2}[<(\[]?$")
 _IN_LINE: Final = compiled(r"[^\n.]{1,40}")
 """Between two links of a line that a date with a colon begins."""
 _QUOTE_MARKS: Final = compiled(r"^(?:> ?){1,5}+", re.MULTILINE)
-_NEXT_ITEM: Final = compiled(r"[^\n]{0,80}\n[^\n]{0,200}")
-"""Between two links on lines that follow each other."""
+_NEXT_ITEM: Final = compiled(r"[^\n]{0,80}\n(?:[^\n]{0,7}[^\s\n][^\n]{0,120}\n)?[^\n]{0,200}")
+"""Between two links on lines that follow each other, perhaps with a line of words."""
 _AND_ALSO: Final = compiled(
     r"[\u2010-\u2015-]|[)\]],?\s(?:on|am|le|el|il|den)\s|\s?\([^()]{1,12}\),?\s|\s{0,2}(?:[,;/&+\u2010-\u2015-]|(?:to|until|till|bis|au|al|tot|til|till)\b|(?:,\s)?\b(?:and|und|et|y|e|i|og|och|en|or|oder)\b(?:\s(?:again|also|then))?"
     r"(?:\s(?:on|le|el|il|am|em|den|op))?|bzw\.(?:\sam)?)\s{1,2}",
@@ -442,7 +442,8 @@ def _assigned(text: str, spans: Sequence[Extent], links: Sequence[TextSpan]) -> 
         floor = date.end
     in_turn = _given_in_turn(text, spans, assigned, shared)
     given = {each.start for each in in_turn}
-    _share(text, spans, assigned, [each for each in shared if each.start not in given])
+    shared = [each for each in shared if each.start not in given]
+    _share(text, spans, assigned, shared, signed)
     seen = sorted(TextSpan(date.start, date.end) for date in [*dates, *others])
     return _Assigned(assigned, masked(shown, seen, _HIDDEN))
 
@@ -566,6 +567,7 @@ def _share(
     spans: Sequence[Extent],
     assigned: dict[int, list[FoundDate]],
     shared: Sequence[_SharedDate],
+    signed: _Signed,
 ) -> None:
     """Add dates to references without one: of all links, and, with a doubt, of neighbours."""
     of_all = (
@@ -579,7 +581,7 @@ def _share(
         unsure = each.date._replace(basis="unmarked")
         _doubt_of_owner(text, spans, assigned, each)
         for other in _perhaps_of(text, spans, each):
-            if not assigned[other]:
+            if not assigned[other] and other not in signed.begins:
                 assigned[other].append(unsure)
     _doubt_after_two(text, spans, assigned)
 
@@ -725,8 +727,10 @@ def _neighbours(text: str, spans: Sequence[Extent], number: int, at: int) -> Ite
     In "A and B (accessed 5 November 2010)", it may also be the date of A; on a line of its own,
     it may be of all links of the list before or after it.
     """
-    before, after = text.rfind("\n", 0, at) + 1, text.find("\n", at)
-    after = len(text) if after < 0 else after
+    # The links of a date are near it.
+    floor, ceiling = max(0, at - 2 * FAR), at + 2 * FAR
+    before, after = text.rfind("\n", floor, at) + 1 or floor, text.find("\n", at, ceiling)
+    after = ceiling if after < 0 else after
     is_alone = not any(
         before <= span.start < after for span in spans[max(0, number - 1) : number + 2]
     )
