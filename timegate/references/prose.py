@@ -442,8 +442,8 @@ def _assigned(text: str, spans: Sequence[Extent], links: Sequence[TextSpan]) -> 
         floor = date.end
     in_turn = _given_in_turn(text, spans, assigned, shared)
     given = {each.start for each in in_turn}
-    shared = [each for each in shared if each.start not in given]
-    _share(text, spans, assigned, shared, signed)
+    own = [each for each in shared if each.start not in given]
+    _share(text, spans, assigned, own, signed)
     seen = sorted(TextSpan(date.start, date.end) for date in [*dates, *others])
     return _Assigned(assigned, masked(shown, seen, _HIDDEN))
 
