@@ -417,7 +417,8 @@ def _by_arguments(config: Path, words: list[str], depth: int) -> list[Read]:
                 found += _typed(config, line, depth + 1)
         return found
     typed = _TYPED.search(answer.get("error", ""))
-    return _typed(config, typed[0], depth + 1, answer["input"]) if typed else []
+    named = f"{answer['input']} {answer.get('error', '')}"
+    return _typed(config, typed[0], depth + 1, named) if typed else []
 
 
 def _typed(config: Path, line: str, depth: int, text: str = "") -> list[Read]:

@@ -120,7 +120,7 @@ def read_given(
         why = f"{found.trouble.partition(':')[0]}: {line_to_type(found, options=options)}"
         raise NoCopyNamed("not-negotiable", why, 0)
     if found.kind != "reference":
-        raise NotNegotiable("not-negotiable", _what_to_do(found, options))
+        raise NotNegotiable("not-negotiable", _what_to_do(found, text, options))
     reading = parse(found.identifier, registry)
     described, others = described_by(found, text, registry), found.others
     if at is not None:
@@ -146,7 +146,7 @@ def read_page(text: str, registry: Registry, now: datetime, options: str = "") -
         return text
     found = _only(pasted.found, options)
     if found.kind not in ("reference", "captures"):
-        raise NotNegotiable("not-negotiable", _what_to_do(found, options))
+        raise NotNegotiable("not-negotiable", _what_to_do(found, text, options))
     return found.identifier
 
 
@@ -179,7 +179,9 @@ def _only(found: "Sequence[FoundReference]", options: str) -> "FoundReference":
     return usable[0]
 
 
-def _what_to_do(found: "FoundReference", options: str) -> str:
+def _what_to_do(found: "FoundReference", text: str, options: str) -> str:
+    # A link without a scheme cannot be opened as it is written.
+    link = "it" if found.identifier in text else found.identifier
     at = "DATE" if found.dates.at is None else str(found.dates.at)
     command = f"timegate resolve{options} --at {at} URL"
-    return f"{found.trouble}: open it to see that URL, then {command}"
+    return f"{found.trouble}: open {link} to see that URL, then {command}"

@@ -18,6 +18,7 @@ from timegate.references.date_context import (
 from timegate.references.dates import (
     DateBasis,
     FoundDate,
+    access_word,
     found_date,
     mark_after,
     mark_before,
@@ -25,7 +26,7 @@ from timegate.references.dates import (
 )
 from timegate.references.messages import is_of_message, is_told, says_now
 from timegate.references.page_states import is_of_state
-from timegate.text.written_dates import WrittenDate, find_dates
+from timegate.text.written_dates import WrittenDate, find_dates, mistyped_month
 
 _AROUND_DATE: Final = frozenset(" \t\r\n,;:@()[]{}|<>=_-\u2013\u2014*•·#\"'.\u3000")
 REACH: Final = 90
@@ -39,12 +40,13 @@ CONNECTED: Final = compiled(
 _PARENTHESES: Final = frozenset("(\uff08")
 _MARK_BEFORE_LINK: Final = compiled(
     r"(?:(?P<archived>archived|preserved|saved)|retrieved|accessed|viewed|visited|consulted"
+    r"|\b(?:printed(?:\sout)?|copied)(?=\s(?:from|off)\b)"
     r"|downloaded|cited"
-    r"|\b(?:i|we)\s(?:have\s|had\s)?(?:last\s|first\s|also\s|just\s)?(?:looked\sat|saw|checked|read|found|went\sto|printed(?:\sout)?"
+    r"|\b(?:i|we)\s(?:have\s|had\s)?(?:last\s|first\s|also\s|just\s)?(?:looked\sat|(?:had|took)\sa\slook\sat|saw|checked|read|found|went\sto|printed(?:\sout)?"
     r"|opened|copied|captured|screenshotted|fetched|inspected|reviewed|pulled\sup|brought\sup|browsed(?:\sto)?|navigated\sto"
     r"|logged\son\sto|surfed\sto|loaded|looked\sup|came\sacross)"
     r"(?:\s(?:the|this|that|it|its|their)(?:\s(?:web\s?)?(?:page|site|list|notice|version|text))?)?)(?:\sit|\sby\s\w{1,20})?"
-    r"(?:\sonline)?(?:\s(?:from|at|via|by|in|with)(?-i:\s[A-Z][\w.]{1,20}){0,3})?"
+    r"(?:\sonline)?(?:\s(?:from|off|at|via|by|in|with)(?-i:\s[A-Z][\w.]{1,20}){0,3})?"
     r"(?:\sthe\soriginal)?[\s:<(\[]{0,4}$",
     re.IGNORECASE,
 )
@@ -54,6 +56,7 @@ _ON: Final = compiled(
 )
 FAR: Final = 400
 """Characters between a link and a date that may belong to it."""
+_LETTERS: Final = compiled(r"[^\W\d_]{3,14}")
 _STAMP_LENGTH: Final = len("20101105101500")
 """Digits of the timestamp of a capture."""
 _CDX_KEY: Final = compiled(r"\)/\S{0,80}\s$")
@@ -143,6 +146,9 @@ _SHORT_WORD: Final = compiled(
     re.IGNORECASE,
 )
 """An abbreviation of a word of access between a link and a date."""
+_WHOLE_DAY: Final = compiled(
+    r"(?:199[1-9]|20[0-2][0-9])(-?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12][0-9]|3[01])"
+)
 _STATE: Final = compiled(
     r"[\s>.,]{0,3}[(\[](?:Stand|Letzter\sStand)(?::\s|\s)(?:vom\s|am\s)?", re.IGNORECASE
 )
@@ -176,15 +182,40 @@ class Floor(NamedTuple):
 def meant_date(text: str, link: TextSpan, date: WrittenDate, basis: DateBasis) -> FoundDate:
     """Return *date* as the text around it means it."""
     date = by_weekday(text, in_language(text, link, date, basis))
-    found = found_date(date, basis)
+    found = found_date(_with_month(date) if basis == "accessed" else date, basis)
     if says_dead(text, link, date):
         found = found._replace(basis="dead")
     is_unsure = found.basis == "accessed" and (
-        _may_be_published(text, link, date) or _may_be_of_number(text, link, date)
+        _may_be_published(text, link, date)
+        or _may_be_of_number(text, link, date)
+        or _LIMIT.search(text, max(0, date.start - _LONGEST_LIMIT), date.start) is not None
     )
     if (is_unsure or is_questioned(text, link, date)) and found.moment is not None:
         found = found._replace(moment=None, readings=(found.moment,))
     return found
+
+
+_LONGEST_LIMIT: Final = 24
+_LIMIT: Final = compiled(
+    r"(?<![\w/.=&-])(?:before|after|since|until|till|prior\sto|bis|vor|nach|seit|avant|après|depuis|jusqu['\u2019]au"
+    r"|antes|después|desde|hasta|prima|dopo|voor|sinds)\s(?:(?:on|the|zum|zu|dem|den|le|el|il|de|del|op)\s){0,2}$",
+    re.IGNORECASE,
+)
+"""Before a day that is the first or the last of a time: "before 5 May 2010 I looked at"."""
+
+
+def _with_month(date: WrittenDate) -> WrittenDate:
+    """Return *date* with its moment if only one letter of the month is wrong: 5 Novmber 2010.
+
+    After a word of access, nothing else can be meant. OCR's "rn" for "m" stays in doubt:
+    its digits may be wrong as well.
+    """
+    words = (word for word in _LETTERS.findall(date.text) if "rn" not in word)
+    months = map(mistyped_month, words)
+    is_misspelt = date.moment is None and not date.impossible and len({*date.readings}) == 1
+    if not is_misspelt or date.readings[0].digits[:4] not in date.text or not any(months):
+        return date
+    return date._replace(moment=date.readings[0], readings=())
 
 
 def _may_be_of_number(text: str, link: TextSpan, date: WrittenDate) -> bool:
@@ -249,12 +280,37 @@ def _basis_of_words(
     if _is_seen(text, span, date):
         return "accessed"
     marked = _marked(text, date, begin, is_cut=is_cut, is_far=is_far)
-    if marked is None or (date.end <= span.start and _VERB.match(text, date.end)):
+    if marked is None or (date.end <= span.start and _goes_on(text, date)):
         return None
+    if marked == "published" and _is_of_other(text, span, date):
+        return "event"
     is_state = _AS_OF.search(text, max(0, date.start - 8), date.start) is not None
     # "The Internet Archive's records of URL as of May 17, 2003".
     is_copy = is_state and _OF_ARCHIVE.search(text, max(0, span.start - 2 * REACH), span.start)
     return "archived" if is_copy else marked
+
+
+_OF_OTHER: Final = compiled(
+    r"[(,;]\s?(?:(?:our|the|a|first)\s)?(?:report|advisory|bulletin|analysis|paper|study|domain|certificate|sample|malware|film|book|song|album|software)"
+    r"\s(?:was\s)?(?:first\s)?(?:published|posted|issued|released|created|updated|written)(?:\son)?\s$",
+    re.IGNORECASE,
+)
+"""Before a date after a link: the time of a report on the page."""
+
+
+def _is_of_other(text: str, span: Extent, date: WrittenDate) -> bool:
+    """Whether a date after the link is that at which something else was published."""
+    if date.start < span.end:
+        return False
+    return _OF_OTHER.search(text, max(span.end, date.start - REACH), date.start) is not None
+
+
+def _goes_on(text: str, date: WrittenDate) -> bool:
+    """Whether *date* is a part of what a sentence says, and not of a second visit."""
+    if _VERB.match(text, date.end) is None:
+        return False
+    rest = text[date.end : date.end + _LONGEST_AFTER].lstrip(", ")
+    return not access_word(rest) or next(find_dates(rest), None) is None
 
 
 def _is_seen(text: str, span: Extent, date: WrittenDate) -> bool:
@@ -267,7 +323,8 @@ def _is_seen(text: str, span: Extent, date: WrittenDate) -> bool:
         return False
     if _SHORT_WORD.fullmatch(text, span.end, date.start):
         # "acc. 1998.33.7" is the number of an object, and publishers print books.
-        is_day = any(map(str.isalpha, date.text)) and _is_day(date)
+        is_written = any(map(str.isalpha, date.text)) or _WHOLE_DAY.fullmatch(date.text)
+        is_day = bool(is_written) and _is_day(date)
         return is_day and not text.startswith(" by ", date.end)
     if not _STATE.fullmatch(text, span.end, date.start):
         return False

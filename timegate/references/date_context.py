@@ -204,14 +204,19 @@ _ASKED: Final = compiled(
 
 
 _ABOUT: Final = compiled(
-    r"(?:(?<![\w/.=&-])(?:about|around|circa|ca|approx|approximately|roughly|probably|perhaps|maybe|possibly|ungefähr"
+    r"(?:(?<![\w/.=&-])(?:by|about|around|circa|ca|approx|approximately|roughly|probably|perhaps|maybe|possibly|ungefähr"
     r"|etwa|vermutlich|wohl|vers|environ|hacia|alrededor|aproximadamente|verso|forse|cerca|rond|ongeveer"
     r"|omkring|około|kolem|примерно|около)\b\.?\s(?:(?:on|the|den|dem|le|el|il|de|del|in)\s)?)$",
     re.IGNORECASE,
 )
 """Words before a date that is not certain."""
-_DEAD: Final = compiled(
+DEAD: Final = compiled(
     r"(?<![\t;,])\b(?:404|403|410)(?![\t;,])|\b(?:not\sfound|dead|broken|offline|gone|removed|deleted|taken\sdown|defunct|inaccessible"
+    r"|(?:was|were|is|are|now|still|site|page|host|['\u2019]s)\sdown(?!\sto)|(?:timed|times)\sout|down\swhen|(?:ca|could|did|does|do|would)n['\u2019]?t\s(?:open|load|work|respond|resolve|reach|access)\w{0,3}"
+    r"|not\s(?:open|respond|resolve|exist)\w{0,3}"
+    r"|(?:not|\w{2,6}n['\u2019]t|never|hardly|barely)\s(?:yet\s|even\s)?"
+    r"(?:up|online|live|there|available|accessible|reachable|working)"
+    r"|nicht\s(?:mehr\s)?(?:online|da|im\sNetz)|(?:plus|pas(?:\sencore)?)\s(?:en\sligne|accessible)"
     r"|unavailable|not\s(?:be\s)?(?:access|avail|work|reach|load)\w{0,8}|no\slonger|expired|link\srot"
     r"|tot|offline|nicht\s(?:mehr\s)?(?:erreichbar|verfügbar|abrufbar)|mort|introuvable|indisponible|roto|caído"
     r"|no\sdisponible|non\spiù|interrotto|desaparecid\w|недоступн\w{1,3}|リンク切れ)\b",
@@ -227,12 +232,20 @@ def says_dead(text: str, span: TextSpan, date: WrittenDate) -> bool:
     words = text[span.end : date.start]
     # What is said before the last full stop or semicolon is of another time.
     clause = words[max(words.rfind(". "), words.rfind(";"), words.rfind("\n")) + 1 :]
-    if _DEAD.search(clause) is not None:
+    if DEAD.search(clause) is not None:
+        return True
+    if _FAILED_THEN.match(text, date.end):
         return True
     result = _RESULT.match(text, date.end)
-    return result is not None and _DEAD.match(text, result.end()) is not None
+    return result is not None and DEAD.match(text, result.end()) is not None
 
 
+_FAILED_THEN: Final = compiled(
+    r"\s(?:(?:was|war|is|ist)\s)?(?:nicht\s(?:mehr\s)?möglich|not\spossible|impossible|failed|unsuccessful"
+    r"|fehlgeschlagen|erfolglos|without\ssuccess|sans\ssuccès|sin\séxito)\b",
+    re.IGNORECASE,
+)
+"""After a date: the page could not be opened."""
 _RESULT: Final = compiled(
     r"\s{0,2}(?::|=>?|->|[\u2013\u2014\u2192])\s{0,2}(?:HTTP\s)?", re.IGNORECASE
 )

@@ -446,6 +446,12 @@ def after_access_words(text: str) -> Iterator[int]:
     return (word.end() for word in _WAS_SEEN.finditer(text))
 
 
+def seen_word(text: str, at: int) -> int | None:
+    """Return where the word ends that begins *at* and says that a page was seen, or None."""
+    word = _WAS_SEEN.match(text, at)
+    return word.end() if word else None
+
+
 _CHECKED: Final = compiled(r"\b(?:checked|verified)\b", re.IGNORECASE)
 
 

@@ -43,7 +43,13 @@ DATE_IN_LINE: Final = compiled(
 )
 """A day at the beginning of a line, which is no rest of the link above it."""
 # A blank in an address in angle brackets.
-_IN_ANGLES: Final = compiled(r"[ \t][^<>\s|]{1,80}>")
+_IN_ANGLES: Final = compiled(r"[ \t][^<>\s|]{1,80}>|[ \t]{0,4}\r?\n[^<>|]{1,200}>")
+_SIGN_FIRST: Final = compiled(
+    rf"[ \t]{{0,4}}\r?\n[ \t>]{{0,16}}(?:\.{SUFFIX}(?!\w)|=[\w%]|[&?][\w.-]{{1,40}}=|/[\w%~-]"
+    r"|%[0-9A-Fa-f]{2}|_\w|-(?![0-9]{1,2}[\s./])[\w-]{0,40}[0-9])"
+)
+"""A line that begins with what a link has in the middle: ``&month=5``, ``.html``."""
+_AFTER_COMMA: Final = compiled(r",[ \t]{0,4}\r?\n[ \t>]{0,16}")
 _NEXT_WORD: Final = compiled(r"[ \t]{1,2}(?=\w)")
 _NO_DOT: Final = compiled(r"https?://(?!https?://)[^./?#\[]{0,255}(?:[/?#]|$)")
 
@@ -196,13 +202,25 @@ def _has_blank(text: str, start: int, end: int) -> bool:
     return rest is not None and not access_word(rest[0].lstrip())
 
 
+_SHORTENED: Final = compiled(r"(?<!\.)\.{3,5}(?!\.)|\[\.{2,4}\]")
+"""Dots in an address, as forums write long ones: ``/news/wor...-in-Japan.html``."""
+_COMPARED: Final = compiled(r"/compare/[^\s?#]{1,200}?\.\.\.")
+"""Two versions of a program on GitHub and GitLab, which have such dots between them."""
+_SPACED_DOTS: Final = compiled(
+    rf"[ ](?:\.{{3}}|\u2026)[ ]?(?:[\w%~+-]{{0,80}}\.{SUFFIX}(?!\w)"
+    r"|[\w%~+.-]{0,80}[/=?&_0-9][\w%~+./=?&-])"
+)
+"""The same with blanks: ``/news/wor ... apan.html``."""
+
+
 def _is_cut(text: str, start: int, end: int) -> bool:
     """Whether dots stand for a part of the link, or a part that every link has is missing."""
     written = text[start:end]
     if (
         text.startswith(("...", "[...", "[\u2026", "\u2026"), end)
         or "\u2026" in written
-        or "/.../" in written
+        or (_SHORTENED.search(written) and _COMPARED.search(written) is None)
+        or _SPACED_DOTS.match(text, end) is not None
     ):
         return True
     if text.startswith("<", end) and "(sici)" in written.lower():
@@ -215,6 +233,8 @@ def _goes_on(text: str, end: int, raw: int) -> bool:
     last = text[raw - 1]
     word = _NEXT_WORD.match(text, raw) if raw == end else None
     if (word and FILE.match(text, word.end())) or (raw == end and _is_lone_word(text, raw)):
+        return True
+    if (raw == end and _SIGN_FIRST.match(text, raw)) or _goes_on_after_comma(text, end, raw):
         return True
     if raw > end + 1 or last not in "/-_?=&.":
         return False
@@ -233,12 +253,44 @@ _LONE_WORD: Final = compiled(
 )
 
 
+def _goes_on_after_comma(text: str, end: int, raw: int) -> bool:
+    """Whether the next line is the rest of a file name with a comma in it."""
+    comma = _AFTER_COMMA.match(text, end)
+    return raw == end + 1 and comma is not None and FILE.match(text, comma.end()) is not None
+
+
+_NOTED_WORD: Final = compiled(
+    r"[ \t]{0,4}\r?\n[ \t>]{0,16}([\w%~+.-]{2,80}?)[.,;]{0,2}[ \t]{0,3}"
+    r"[\[(][ \t]{0,2}(?P<note>[^\W\d_][^\n]{0,40})"
+)
+"""One word after a line that ends in a link, and a note in brackets after it."""
+_DIGIT: Final = compiled(r"[0-9_]")
+_OF_PAGES: Final = frozenset(
+    ("online", "website", "webseite", "page", "homepage", "abstract", "internet", "link", "pdf")
+)
+"""Words for the page above them."""
+
+
 def _is_lone_word(text: str, at: int) -> bool:
-    """Whether the next line is one word in small letters, which may be the rest of a link."""
+    """Whether the next line is one word, which may be the rest of a link."""
     from timegate.references.dates import access_word  # noqa: PLC0415 -- slow to import
 
-    word = _LONE_WORD.match(text, at)
-    return word is not None and not access_word(word[1])
+    if word := _LONE_WORD.match(text, at):
+        return not access_word(word[1])
+    word = _NOTED_WORD.match(text, at)
+    if word is None or access_word(word[1]) or not access_word(word["note"]):
+        return False
+    # After a whole path, a name with a capital letter may be that of the page or its author.
+    may_be_rest = text[at - 1] in "/=&?_-~" or word[1].islower() or _DIGIT.search(word[1])
+    return bool(may_be_rest) and word[1].lower() not in _OF_PAGES
+
+
+_NO_PROSE: Final = compiled(
+    r"(?=\S{4,80}(?:\s|$))(?=[\w%~+-]{0,80}?[A-Za-z])(?:[a-z%~+-]{0,80}?[a-z]{2}-?[0-9]{2}[\w%~+-]{0,60}"
+    r"|[0-9]{1,12}[_-][\w%~+-]{2,60}|[\w%~+-]{1,60}_[\w%~+-]{1,60}"
+    r"|[a-z0-9]{1,40}(?:-[a-z0-9]{1,40}){2,12})[.,;:)]{0,2}(?!\S)",
+)
+"""A word that is none of prose: ``september2019``, ``annual_report``, ``the-best-of-it``."""
 
 
 def is_rest(text: str, at: int, last: str) -> bool:
@@ -246,5 +298,7 @@ def is_rest(text: str, at: int, last: str) -> bool:
     if last == ".":
         return _REST_OF_FILE.match(text, at) is not None
     if last in "-_=&" and (text[at].islower() or text[at].isdigit()):
+        return True
+    if last == "/" and _NO_PROSE.match(text, at):
         return True
     return _PATH.match(text, at) is not None or FILE.match(text, at) is not None

@@ -4,6 +4,7 @@ Such a date says when something was written or happened, and not when a page was
 """
 
 import re
+from itertools import islice
 from typing import Final
 
 from archives.regex_compat import compiled
@@ -44,9 +45,66 @@ _TOLD: Final = compiled(
 """Between a link and a date: "burst on"."""
 
 
+_SIGNED: Final = compiled(
+    r"^[>\t\x20]{0,8}(?:--\x20?|(?:(?:(?:kind|best|warm|many)\s)?(?:regards|wishes)|best|cheers"
+    r"|thanks(?:\sagain)?|many\sthanks|thank\syou|sincerely|yours(?:\s(?:sincerely|faithfully|truly))?"
+    r"|sincerely\syours|all\sthe\sbest|take\scare|(?:mit\s)?(?:freundlich|best|herzlich|viel|lieb|schön)"
+    r"e[nr]?\s(?:gr(?:ü|ue)(?:ß|ss)en?|gru(?:ß|ss)|dank)|gru(?:ß|ss)|gr(?:ü|ue)(?:ß|ss)e|mfg|lg|vg"
+    r"|(?:bien\s)?cordialement|bien\sà\s(?:vous|toi)|amicalement|salutations|merci|un\ssaludo"
+    r"|saludos(?:\scordiales)?|atentamente|gracias|cordiali\ssaluti|saluti"
+    r"|(?:met\svriendelijke\s)?groet(?:en)?|(?:med\s)?(?:venlig|vennlig|vänlig)\shilsen"
+    r"|(?:med\s)?vänliga\shälsningar|hilsen|mvh)"
+    r"[,.!]?(?:\x20[^\W\d_]{2,20}){0,2}(?!\s{1,8}(?:>\s?)?(?:https?:|www\.)))[ \t]{0,4}\r?\n",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""The end of a message, before its author's name."""
+_LINES_OF_NAME: Final = compiled(
+    r"(?:[>\t ]{0,8}(?!P\.?\s?S\b|[0-9]{1,2}[.)]\s|[-*\u2022]\s)[^\n]{0,70}(?:\n|\Z)){1,8}"
+)
+"""After the end of a message: its author's name, post, address and page."""
+_MOST_SIGNED: Final = 50
+
+
+def signatures(text: str) -> list[TextSpan]:
+    """Return where the messages in *text* end with their authors' names, without other text."""
+    found = [*islice(_SIGNED.finditer(text), _MOST_SIGNED)]
+    # Several lines of hyphens divide the parts of a text.
+    hyphens = sum(signed[0].rstrip() == "--" for signed in found)
+    return [
+        TextSpan(signed.start(), name.end())
+        for signed in found
+        if (hyphens == 1 or not signed[0].startswith("--"))
+        and (name := _LINES_OF_NAME.match(text, signed.end()))
+    ]
+
+
+_FORUM_POST: Final = compiled(
+    r"(?:^|\n)[ \t>]{0,8}(?:(?:posted|postdate|verfasst|geschrieben|posté|publié|publicado"
+    r"|enviado|inviato|geplaatst|postet|skrevet|publicerat)"
+    r"(?:\s(?:on|am|le|el|il|op|den|by|von|par|por|da|door|av))?(?:\s[^\s:]{1,30}\son)?"
+    r"|by\s[^\n:]{1,40}\s[\u00bb>]|(?:beitrag\s)?von\s[^\n:]{1,40}\s\u00bb)"
+    r"[:\s]{0,3}(?:[^\W\d_]{2,9}[.,]{0,2}\s)?$",
+    re.IGNORECASE,
+)
+"""Before the date of a message in a forum, which has a time of day."""
+_TIMED: Final = compiled(rf",?\s{{1,3}}(?:at\s|um\s|à\s)?{_TIME}(?=[\s,;]|$)", re.IGNORECASE)
+_IN_NEXT_LINES: Final = compiled(r"[^\n]{0,120}(?:\n|$)")
+
+
+def _is_of_post(text: str, date: WrittenDate) -> bool:
+    """Whether *date* is in the head of a message in a forum, and not beside a link."""
+    before = text[max(0, date.start - _NEAR) : date.start]
+    if _FORUM_POST.search(before) is None or _TIMED.match(text, date.end) is None:
+        return False
+    rest = _IN_NEXT_LINES.match(text, date.end)
+    return rest is not None and "://" not in rest[0] and "www." not in rest[0]
+
+
 def is_of_message(text: str, date: WrittenDate) -> bool:
     """Whether *date* is that of a message in a chat, or of a tweet."""
     before = text[max(0, date.start - _NEAR) : date.start]
+    if _is_of_post(text, date):
+        return True
     if _LINE_BEGINS.search(before) and _THEN_AUTHOR.match(text, date.end):
         return True
     if _AFTER_AUTHOR.search(before) and _ENDS_HEADING.match(text, date.end):

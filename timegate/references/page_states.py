@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from archives.regex_compat import compiled
 from timegate.references import TextSpan
+from timegate.references.date_context import DEAD
 from timegate.references.dates import access_word, mark_before
 from timegate.text.written_dates import WrittenDate
 
@@ -22,7 +23,7 @@ _WAS: Final = (
     r"(?:(?:just|exactly|precisely)\s)?as\s(?:it|they)\s(?:was|were|existed|appeared|looked|stood|read|had\sbeen)"
     r"|as\sat|the\sway\sit\s(?:was|looked)"
     r"|(?:was|were|is|still)\s(?:still\s)?(?:online|accessible|reachable)|(?:(?:was|is)\s)?still\sup"
-    r"|(?:(?:was|were)\s)?(?:last\s|first\s)?(?:seen|observed)(?:\s(?:alive|active|live|online|up))?"
+    r"|(?:(?:was|were)\s)?(?:last\s|first\s)?(?:seen|observed|spotted|noticed)(?:\s(?:alive|active|live|online|up))?(?:\sby\s(?:us|me))?"
     r"|looked(?:\slike\sthis)?|so\swie|war\s(?:noch\s)?(?:online|erreichbar|abrufbar)"
     r"|tel(?:le)?\squ['\u2019](?:elle|il)\s(?:était|existait|apparaissait|se\sprésentait)"
     r"|comme\s(?:elle|il)\sétait|(?:était\s)?encore\sen\sligne"
@@ -42,6 +43,71 @@ _LIVE: Final = compiled(
 )
 _DEFANGED: Final = compiled(r"hxx|\[\.\]|\[:\]", re.IGNORECASE)
 """Between a harmless form of an address and a date: "live on"; else it may be of a concert."""
+_UP_WHEN: Final = compiled(
+    r"[>)\]\"'\u201d]{0,2},?\s(?:(?:was|were|is|are|looked|worked)\s)?(?:still\s|also\s|already\s)?"
+    r"(?:up|online|live|alive|active|reachable|accessible|available|working|fine|ok|okay)\s(?:and\s\w{2,12}\s)?"
+    r"when\s(?:(?:I|we)\s)?(?:last\s|first\s|just\s)?"
+    r"(?:visited|looked|checked|accessed|viewed|opened|seen|tested|tried|saw)(?:\s(?:at\s)?(?:it|them|the\s(?:page|site)))?"
+    r"(?:\s(?:back\s)?(?:on|in|at))?(?:\sthe)?\s",
+    re.IGNORECASE,
+)
+"""Between a link and a date: "was still up when I looked on"."""
+_SAW_IT: Final = compiled(
+    rf"\b(?:{_PAGE}|list(?:ing)?|notice|article|text|version)\s(?:just\s|exactly\s)?as\s(?:I|we)\s"
+    r"(?:last\s|first\s|then\s)?(?:saw|found|read|viewed|accessed|printed|copied|downloaded)(?:\s(?:it|them))?"
+    r"(?:\s(?:back\s)?(?:on|in))?(?:\sthe)?\s$",
+    re.IGNORECASE,
+)
+"""Before a date and a link: "the page as I saw it on 21 April 2006: URL"."""
+_OF_WEB: Final = (
+    r"(?:web\s?page|web\s?site|page|site|homepage|price\slist|pricelist|listing|list|faqs?|terms(?:\sof\s(?:use|service))?"
+    r"|policy|privacy\spolicy|conditions|table|article|post|entry|statement|documentation|docs|notice|wiki|schedule"
+    r"|timetable|thread|profile|blog|advert|advertisement|ad|offer|prices|database|record|results|map|link|url|copy|version)"
+)
+_LOOKED_AT: Final = compiled(
+    r",?\s(?:I|we)\s(?:have\s|had\s|also\s|again\s|then\s|last\s|first\s|just\s)?"
+    r"(?:looked\s(?:at|up|into)|took\sa\slook\sat|had\sa\slook\sat|saw|read|checked|opened|went\sto|browsed|loaded|found|inspected"
+    r"|consulted|visited|accessed|viewed|came\sacross|called\sup|pulled\sup|clicked(?:\son)?)"
+    rf"(?:\s(?:the|their|its|your|his|her|this|that)\s(?:[\w'\u2019-]{{1,20}}\s){{0,3}}?{_OF_WEB},?)?"
+    r"(?:\s(?:at|on|under))?:?\s[<(\[]?",
+    re.IGNORECASE,
+)
+"""Between a date and a link: "On 12 March 2019 I looked at the price list, URL"."""
+_LOOKED_AT_ELSEWHERE: Final = compiled(
+    r",?\s(?:habe\s(?:ich|mir)(?:\smir|\sich)?|haben\swir(?:\suns)?|sah\sich(?:\smir)?|sahen\swir(?:\suns)?|besuchte\sich|fand\sich|las\sich|rief\sich"
+    r"|j['\u2019]ai\s(?:vu|consulté|visité|lu|ouvert|trouvé|regardé)|nous\savons\s(?:vu|consulté|visité|lu)"
+    r"|(?:vi|consulté|visité|leí|abrí|miré|encontré|vimos|consultamos|visitamos))"
+    r"(?:\s(?:die|la|el|le|les|los|las)\s(?:[\w'\u2019-]{1,20}\s)?(?:seite|webseite|website|homepage"
+    r"|preisliste|page|site|página|web|sitio|lista|liste),?)?"
+    r":?\s[<(\[]?",
+    re.IGNORECASE,
+)
+_GERMAN_HAVE: Final = compiled(r"^,?\s(?:habe|haben)\s", re.IGNORECASE)
+_GERMAN_SEEN: Final = compiled(
+    r"[>)\]]?,?\s(?:(?!nicht|nie|kaum|kein)[^\W\d_]{2,14}\s){0,4}?(?:gesehen|angesehen|angeschaut|besucht|gelesen|aufgerufen|abgerufen|gefunden|geöffnet|geprüft|entdeckt|angeklickt)\b",
+    re.IGNORECASE,
+)
+_HAVE_AFTER: Final = compiled(
+    r"[>)\]]?,?\s(?:habe\s(?:ich|mir)|haben\swir|wurde(?:\svon\s(?:mir|uns))?)(?:\s(?:zuletzt|zuerst|erstmals|noch|selbst|das\sletzte\sMal|zum\sletzten\sMal|zum\sersten\sMal)){0,2}"
+    r"\s(?:am|im)\s",
+    re.IGNORECASE,
+)
+"""Around a date after a link: "habe ich am 2. Dezember 2006 zum ersten Mal gesehen"."""
+_TO_FULL_STOP: Final = compiled(r"(?:[^.;\n]|\.(?!\s)){1,120}")
+_SEEN_AFTER: Final = compiled(
+    r"[>)\]]?,?\s(?:la\s(?:vi|visité|consulté|leí|vimos|consultamos)|je\sl['\u2019]ai\s(?:vue?|lue?|consultée?|visitée?)"
+    r"|nous\sl['\u2019]avons\s(?:vue?|lue?|consultée?|visitée?))(?:\spour\sla\s(?:première|dernière)\sfois"
+    r"|\spor\s(?:primera|última)\svez)?\s(?:el|le|en)\s",
+    re.IGNORECASE,
+)
+"""Between the link of a page that is named and a date: "je l'ai vue le"."""
+_WAS_THERE: Final = compiled(r"[>)\]]?,?\s(?:war|stand|lag)\s(?:noch\s)?am\s", re.IGNORECASE)
+_STILL_THERE: Final = compiled(
+    r"\s(?:noch\s)?(?:da|online|erreichbar|abrufbar|verfügbar|zugänglich|im\sNetz)\b",
+    re.IGNORECASE,
+)
+"""Around a date after a link: "war am 4. Februar 2012 noch online"."""
+_NAMED_PAGE: Final = compiled(rf"(?:(?:^|\n|[.:!?]\s)|\b{_PAGE}\s)[<(\[\"]?$", re.IGNORECASE)
 _CLAUSE: Final = compiled(
     r"[>)\]\"'\u201d]{0,2},?\s(?:(?:so\s)?wie\s(?:sie|er|es)|als\s(?:ich|wir)(?:\s(?:sie|ihn|es|zuletzt|die\sSeite)){0,2}"
     r"|zoals\s(?:die|deze|hij|het|zij|ze))\s(?:im|am|in|op)\s",
@@ -148,7 +214,7 @@ def is_of_state(text: str, link: TextSpan, date: WrittenDate) -> bool:
     gap = text[date.end : link.start]
     if date.end > link.start or len(gap) > _LONGEST_VISIT:
         return False
-    is_said = _SAID.search(before) and _THEN_LINK.fullmatch(gap)
+    is_said = (_SAID.search(before) or _SAW_IT.search(before)) and _THEN_LINK.fullmatch(gap)
     is_found = _FOUND.search(before) or (
         _HAVE_FOUND.search(before) and _ENDS_FINDING.match(text, link.end)
     )
@@ -160,23 +226,39 @@ def _is_after(text: str, link: TextSpan, date: WrittenDate) -> bool:
     gap = text[link.end : date.start]
     if len(gap) > _NEAR:
         return False
-    if _AFTER_LINK.fullmatch(gap):
-        return True
-    if _LIVE.fullmatch(gap) and _DEFANGED.search(text, link.start, link.end):
-        return True
-    if _CLAUSE.fullmatch(gap) and _ENDS_CLAUSE.match(text, date.end):
-        return True
-    program = _PROGRAM.fullmatch(gap)
-    if program and access_word(program["word"]):
+    if _AFTER_LINK.fullmatch(gap) or _UP_WHEN.fullmatch(gap):
         return True
     before = text[max(0, link.start - _NEAR) : link.start]
+    if _LIVE.fullmatch(gap) and _DEFANGED.search(text, link.start, link.end):
+        return True
+    program = _PROGRAM.fullmatch(gap)
+    is_clause = (_CLAUSE.fullmatch(gap) and _ENDS_CLAUSE.match(text, date.end)) or (
+        _WAS_THERE.fullmatch(gap) and _STILL_THERE.match(text, date.end)
+    )
+    if is_clause or (program and access_word(program["word"])):
+        return True
+    is_german = _HAVE_AFTER.fullmatch(gap) and _GERMAN_SEEN.match(text, date.end)
+    if is_german or _SEEN_AFTER.fullmatch(gap):
+        return _NAMED_PAGE.search(before) is not None
     return any(
         each.between.fullmatch(gap) and each.before.search(before) for each in _QUESTIONS
     )
 
 
+def _is_found_dead(text: str, link: TextSpan) -> bool:
+    """Whether the sentence after the *link* says that the page was not there."""
+    sentence = _TO_FULL_STOP.match(text, link.end)
+    return sentence is not None and DEAD.search(sentence[0]) is not None
+
+
 def _is_visit(text: str, gap: str, link: TextSpan) -> bool:
     """Whether the writer visited the page on the date: "On 5 May 2010 I visited URL"."""
+    is_seen = not _is_found_dead(text, link)
+    if is_seen and _LOOKED_AT.fullmatch(gap):
+        return True
+    if is_seen and _LOOKED_AT_ELSEWHERE.fullmatch(gap):
+        is_clause = _GERMAN_HAVE.match(gap) is not None
+        return not is_clause or _GERMAN_SEEN.match(text, link.end) is not None
     if _HAVE.fullmatch(gap):
         return access_word(text[link.end : link.end + _NEAR].lstrip(" >)]"))
     if _VISITOR.search(gap) is None or any(sign in gap for sign in ".;\n"):

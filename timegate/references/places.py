@@ -253,7 +253,7 @@ _WRAPPERS: Final = compiled(
     r"(?:[\w-]{1,40}\.)?safelinks\.protection\.outlook\.com/[^?#]{0,80}\?(?:[^#]{0,2000}&)?url="
     r"|(?:www\.|news\.)?google\.[a-z.]{2,6}/url\?(?:[^#]{0,2000}&)?(?:q|url)="
     r"|(?:lm?\.(?:facebook|instagram|messenger|threads)\.com/(?:l\.php)?|(?:www\.|m\.)?facebook\.com/l\.php)\?(?:[^#]{0,2000}&)?u="
-    r"|(?:[\w-]{1,40}\.){0,4}[\w-]{0,20}proxy[\w-]{0,20}(?:\.[\w-]{1,40}){1,4}(?::[0-9]{2,5})?/login\?(?:[^#]{0,400}&)?q?url="
+    r"|(?P<proxy>(?:[\w-]{1,40}\.){0,4}[\w-]{0,20}proxy[\w-]{0,20}(?:\.[\w-]{1,40}){1,4}(?::[0-9]{2,5})?/login\?(?:[^#]{0,400}&)?q?url=)"
     r"|(?:www\.)?(?:youtube\.com/redirect|duckduckgo\.com/l/|steamcommunity\.com/linkfilter/"
     r"|slack-redir\.net/link|linkedin\.com/redir/redirect|vk\.com/away\.php|out\.reddit\.com/[\w]{1,20}"
     r"|t\.umblr\.com/redirect|deref-mail\.com/mail/client/\w{1,40}/dereferrer/|anon\.to/|getpocket\.com/redirect"
@@ -264,6 +264,20 @@ _WRAPPERS: Final = compiled(
     re.IGNORECASE,
 )
 """Links of mail filters, search engines and networks that lead to another page."""
+_TRANSLATED: Final = compiled(
+    r"^https?://(?:translate\.google(?:usercontent)?\.[a-z.]{2,6}|(?:www\.)?(?:microsofttranslator|translatetheweb)\.com"
+    r"|(?:[\w-]{1,20}\.)?bing\.com/translat|babel(?:fish)?\.(?:altavista|yahoo)\.com|translate\.yandex\.[a-z]{2,3}"
+    r"|(?:www\.)?freetranslation\.com)[^?#]{0,80}\?(?:[^#]{0,2000}&)?(?:u|a|url|urltext|trurl)="
+    r"(?P<page>https?(?:%3A|:)(?:%2F|/){2}[^\s&#]{1,8000}|[\w-]{1,63}\.[\w.-]{2,200}(?:(?:/|%2F)[^\s&#]{0,8000})?(?=[&#]|$))",
+    re.IGNORECASE,
+)
+"""A page in a translation service: the page or its translation may be meant."""
+_TRANSLATED_HOST: Final = compiled(
+    r"^(?P<scheme>https?://)(?P<host>[a-z0-9-]{3,200})\.translate\.goog(?P<path>/[^\s#?]{0,8000})?"
+    r"(?P<query>\?[^\s#]{0,8000})?",
+    re.IGNORECASE,
+)
+_OF_TRANSLATION: Final = compiled(r"&?_x_tr_\w{1,12}=[^&]{0,400}")
 _CACHE: Final = compiled(
     r"^https?://[^/?#]{1,255}/search\?(?:[^#]{0,400}&)?q=cache(?::|%3A)"
     r"(?:[\w-]{6,24}(?::|%3A))?(?P<page>(?:https?://)?[^\s+&#:]{1,255}[^\s+&#]{0,8000})",
@@ -319,7 +333,8 @@ def wrapped_page(link: str) -> str | None:
         or (page := _filtered_page(link))
     ):
         return page
-    match = _WRAPPERS.match(link) or _CACHE.match(link) or _AROUND_PICTURE.match(link)
+    forms = (_WRAPPERS, _TRANSLATED, _CACHE, _AROUND_PICTURE)
+    match = next(filter(None, (form.match(link) for form in forms)), None)
     if match is None:
         return None
     page = unquote(match["page"])
@@ -343,20 +358,27 @@ def _amp_page(link: str) -> str | None:
 
 def _page_in_host(link: str) -> str | None:
     """Return the page whose host is a part of another one; None if there is none."""
+    if translated := _TRANSLATED_HOST.match(link):
+        query = _OF_TRANSLATION.sub("", translated["query"] or "").replace("?&", "?", 1)
+        page = f"{_dotted(translated['host'])}{translated['path'] or '/'}"
+        return f"{translated['scheme']}{page}{query.rstrip('?')}"
     match = _IN_HOST.match(link)
     if match is None:
         return None
-    host = match["host"]
-    if "." not in host:
-        # "www-museum-example": a hyphen of the host itself is written twice.
-        host = host.replace("--", "\0").replace("-", ".").replace("\0", "-")
+    host = match["host"] if "." in match["host"] else _dotted(match["host"])
     return f"{match['scheme']}{host}{match['path'] or ''}"
+
+
+def _dotted(host: str) -> str:
+    """Return ``www-museum-example`` with dots; a hyphen of the host itself is written twice."""
+    return host.replace("--", "\0").replace("-", ".").replace("\0", "-")
 
 
 def is_redirect(link: str) -> bool:
     """Whether *link* is one of a mail filter, a search engine or a network to another page."""
     match = _WRAPPERS.match(link)
-    is_wrapper = match is not None and match["reader"] is None
+    # A proxy serves the page itself: it or the page may be meant.
+    is_wrapper = match is not None and not (match["reader"] or match["proxy"])
     return is_wrapper or any(form.match(link) for form in (_AMP, _PROOFPOINT))
 
 

@@ -48,6 +48,7 @@ from timegate.references.dates import (
 )
 from timegate.references.links import TextLink, find_hosts, find_links, meant, with_hosts
 from timegate.references.machine_texts import named_targets, pages_of, without_hosts
+from timegate.references.messages import signatures
 from timegate.references.misspelt_words import respelled
 from timegate.references.mistyped_links import ALTERED, is_altered
 from timegate.references.model import FoundReference, masked
@@ -60,7 +61,7 @@ from timegate.references.places import (
     read_place,
 )
 from timegate.references.quotations import quotation_beside
-from timegate.references.relative_dates import relative_date
+from timegate.references.relative_dates import relative_date, vague_date
 from timegate.references.tex_links import with_accents
 from timegate.references.unexplained import unexplained
 from timegate.text.written_dates import MONTHS, WrittenDate, find_dates, other_dates
@@ -88,9 +89,12 @@ _SAME_SENTENCE: Final = compiled(
     re.IGNORECASE,
 )
 """Between two links of one list in a sentence."""
+_ENDS_IN_COLON: Final = compiled(r"[)\]]?:\s{1,2}[<(\[]?$")
+_IN_LINE: Final = compiled(r"[^\n.]{1,40}")
+"""Between two links of a line that a date with a colon begins."""
 _QUOTE_MARKS: Final = compiled(r"^(?:> ?){1,5}+", re.MULTILINE)
-_NEXT_ITEM: Final = compiled(r"[^\n]{0,80}\n[^\n]{0,200}")
-"""Between two links on lines that follow each other."""
+_NEXT_ITEM: Final = compiled(r"[^\n]{0,80}\n(?:[^\n]{0,7}[^\s\n][^\n]{0,120}\n)?[^\n]{0,200}")
+"""Between two links on lines that follow each other, perhaps with a line of words."""
 _AND_ALSO: Final = compiled(
     r"[\u2010-\u2015-]|[)\]],?\s(?:on|am|le|el|il|den)\s|\s?\([^()]{1,12}\),?\s|\s{0,2}(?:[,;/&+\u2010-\u2015-]|(?:to|until|till|bis|au|al|tot|til|till)\b|(?:,\s)?\b(?:and|und|et|y|e|i|og|och|en|or|oder)\b(?:\s(?:again|also|then))?"
     r"(?:\s(?:on|le|el|il|am|em|den|op))?|bzw\.(?:\sam)?)\s{1,2}",
@@ -220,10 +224,29 @@ def _explained(
     around = (
         f"{rest[floor : span.start]}{_HIDDEN}{rest[span.end : min(ceiling, span.end + FAR)]}"
     )
+    if found.dates.used and found.dates.used.basis == "accessed":
+        around = _without_times(around)
     why = unexplained(around, dated=found.dates.at is not None)
     if not why:
         return found
     return found._replace(dates=found.dates._replace(doubt=True), notes=(*found.notes, why))
+
+
+_RETRIEVED: Final = compiled(
+    rf"[.\]]\s{{1,2}}(?:Retrieved|Accessed|Viewed)\s(?:on\s)?{_HIDDEN}{{6,40}},?"
+    rf"(?:\s(?:from|at))?:?\s[<(\[]?{_HIDDEN}"
+)
+"""The end of a citation, with the day of access and the link."""
+_TIME_OF_DAY: Final = compiled(r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?")
+
+
+def _without_times(text: str) -> str:
+    """Return *text* without times of day in a title, which stands before the day of access."""
+    found = _RETRIEVED.search(text)
+    if found is None:
+        return text
+    head = text[: found.start()]
+    return _TIME_OF_DAY.sub("", head) + text[found.start() :]
 
 
 def _divided(link: TextLink, registry: Registry) -> Iterator[TextLink]:
@@ -387,15 +410,24 @@ def _assigned(text: str, spans: Sequence[Extent], links: Sequence[TextSpan]) -> 
     }
     tables = tables_in(text)
     order = order_of_days(text, dates)
+    signed = _Signed.of(text, spans)
     floor = 0
     last: DateBasis = "unmarked"
     shared: list[_SharedDate] = []
     for date in sorted([*dates, *others]):
-        number = _owner(text, spans, bisect_left(starts, date.start), date)
+        number = signed.owner(_owner(text, spans, bisect_left(starts, date.start), date), date)
         basis = basis_of_column(text, tables, date) or basis_of(
             text, spans, date, Floor(floor, last not in _SEEN), number
         )
+        if basis in _SEEN and signed.divides(number, date):
+            basis = "event"
         if basis in _WEAK_BASES and last != "beside" and _continues(text, floor, date):
+            basis = last
+        if (
+            basis == "unmarked"
+            and last == "accessed"
+            and _goes_on_visiting(text, spans, date, number)
+        ):
             basis = last
         numbers = _also_of(text, spans, date, max(floor, date.start - REACH), number)
         if numbers and basis == "unmarked" and names_access(_line(text, date)):
@@ -411,9 +443,37 @@ def _assigned(text: str, spans: Sequence[Extent], links: Sequence[TextSpan]) -> 
         floor = date.end
     in_turn = _given_in_turn(text, spans, assigned, shared)
     given = {each.start for each in in_turn}
-    _share(text, spans, assigned, [each for each in shared if each.start not in given])
+    own = [each for each in shared if each.start not in given]
+    _share(text, spans, assigned, own, signed)
     seen = sorted(TextSpan(date.start, date.end) for date in [*dates, *others])
     return _Assigned(assigned, masked(shown, seen, _HIDDEN))
+
+
+class _Signed(NamedTuple):
+    """Links after the end of a message, beside its author's name."""
+
+    begins: dict[int, int]
+    """Where the message of each such link ends, by the number of its reference."""
+
+    @classmethod
+    def of(cls, text: str, spans: Sequence[Extent]) -> "_Signed":
+        starts = [span.start for span in spans]
+        begins: dict[int, int] = {}
+        for start, end in signatures(text):
+            for number in range(bisect_left(starts, start), bisect_left(starts, end)):
+                begins.setdefault(number, start)
+        return cls(begins)
+
+    def owner(self, number: int, date: WrittenDate) -> int:
+        """Return the last reference of the message if *number* is of its author."""
+        other = number
+        while other > 0 and self.divides(other, date):
+            other -= 1
+        return number if self.divides(other, date) else other
+
+    def divides(self, number: int, date: WrittenDate) -> bool:
+        """Whether *date* is in the message, and the link after it."""
+        return date.start < self.begins.get(number, 0)
 
 
 class _SharedDate(NamedTuple):
@@ -508,6 +568,7 @@ def _share(
     spans: Sequence[Extent],
     assigned: dict[int, list[FoundDate]],
     shared: Sequence[_SharedDate],
+    signed: _Signed,
 ) -> None:
     """Add dates to references without one: of all links, and, with a doubt, of neighbours."""
     of_all = (
@@ -515,19 +576,118 @@ def _share(
     )
     _give_to_all(assigned, of_all)
     for each in shared:
-        if each.basis not in _SEEN:
+        is_day = each.basis == "unmarked" and not _is_year(each.date)
+        if each.basis not in _SEEN and not is_day:
             continue
-        for other in _neighbours(text, spans, each.number, each.start):
-            if not assigned[other]:
-                assigned[other].append(each.date._replace(basis="unmarked"))
-        following = each.number + 1
-        is_last = following == len(spans) or spans[each.number].end > each.start
-        if is_last or assigned[following]:
-            continue
-        if _ENDS_SENTENCE.fullmatch(text, each.end, spans[following].start):
-            # "A, accessed 5 November 2010. B"
-            assigned[following].append(each.date._replace(basis="unmarked"))
+        unsure = each.date._replace(basis="unmarked")
+        _doubt_of_owner(text, spans, assigned, each)
+        for other in _perhaps_of(text, spans, each):
+            if not assigned[other] and other not in signed.begins:
+                assigned[other].append(unsure)
     _doubt_after_two(text, spans, assigned)
+
+
+def _perhaps_of(text: str, spans: Sequence[Extent], date: _SharedDate) -> Iterator[int]:
+    """Yield the references other than its own to which a date of access may belong."""
+    yield from _neighbours(text, spans, date.number, date.start)
+    yield from _before_sentence(text, spans, date)
+    if _may_be_of_last(text, spans, date):
+        yield date.number - 1
+    following = date.number + 1
+    is_last = following == len(spans) or spans[date.number].end > date.start
+    # "A, accessed 5 November 2010. B"
+    if not is_last and _ENDS_SENTENCE.fullmatch(text, date.end, spans[following].start):
+        yield following
+
+
+def _doubt_of_owner(
+    text: str,
+    spans: Sequence[Extent],
+    assigned: dict[int, list[FoundDate]],
+    date: _SharedDate,
+) -> None:
+    """Doubt a date in a sentence between two links: "See A. I checked on D. See also B"."""
+    if _may_be_of_last(text, spans, date) and not assigned[date.number - 1]:
+        unsure = date.date._replace(basis="unmarked")
+        dates = assigned[date.number]
+        dates[:] = [unsure if each == date.date else each for each in dates]
+
+
+_THEN_ON: Final = compiled(
+    r"[>)\]]{0,2}(?:\san)?,?\s(?:and|then|und|et|y|e|en|og|och)\s(?:[^\W\d_.;:]{1,14},?\s){0,4}?"
+    r"(?:on|am|le|el|il|op|den)\s(?:the\s)?",
+    re.IGNORECASE,
+)
+_AT_NEXT: Final = compiled(r",?\s(?:at\s|to\s)?[<(\[]?", re.IGNORECASE)
+"""Around a second date: "On D I looked at A, and three days later, on E, at B"."""
+
+
+def _goes_on_visiting(
+    text: str, spans: Sequence[Extent], date: WrittenDate, number: int
+) -> bool:
+    """Whether *date* is that of the second of two visits in a sentence."""
+    if number == 0 or date.end > spans[number].start:
+        return False
+    is_next = _THEN_ON.fullmatch(text, spans[number - 1].end, date.start) is not None
+    return is_next and _AT_NEXT.fullmatch(text, date.end, spans[number].start) is not None
+
+
+_NEW_SENTENCE: Final = compiled(r"[.!?][\"'\u201d)\]]{0,2}\s|\n[ \t\r]*+\n")
+
+
+def _may_be_of_last(text: str, spans: Sequence[Extent], date: _SharedDate) -> bool:
+    """Whether a sentence with *date* ends before its link, and another link is before it."""
+    if date.number == 0 or date.end > spans[date.number].start:
+        return False
+    before = text[spans[date.number - 1].end : date.start]
+    after = text[date.end : spans[date.number].start]
+    is_apart = _NEW_SENTENCE.search(after) is not None and CONNECTED.fullmatch(after) is None
+    return is_apart and _breaks(before) <= _breaks(after)
+
+
+_VISITOR: Final = compiled(
+    r"\b(?-i:I|[Ww]e|[Ii]ch|[Ww]ir|[Jj]e|[Nn]ous)\b|\bj['\u2019]ai\b|\b(?:he|hemos)\s\w{3,12}[ait]do\b",
+    re.IGNORECASE,
+)
+_ONE_OF_THEM: Final = compiled(
+    r"\b(?:it|this|that|them|both|all|es|sie|la|le|lo)\b", re.IGNORECASE
+)
+_MOST_BEFORE: Final = 12
+
+
+def _is_year(date: FoundDate) -> bool:
+    """Whether only a year is known, which may be that of anything."""
+    moments = (date.moment,) if date.moment else date.readings
+    return all(len(moment.digits) == len("2010") for moment in moments)
+
+
+def _sentence(text: str, date: _SharedDate) -> str:
+    """Return the words before *date* in its sentence."""
+    words = text[max(0, date.start - 2 * REACH) : date.start]
+    return _NEW_SENTENCE.split(words)[-1]
+
+
+def _is_of_visitor(text: str, date: _SharedDate) -> bool:
+    """Whether the writer says that a page was seen on *date*, and not which."""
+    words = _sentence(text, date)
+    return _VISITOR.search(words) is not None and names_access(words)
+
+
+def _before_sentence(text: str, spans: Sequence[Extent], date: _SharedDate) -> Iterator[int]:
+    """Yield the references before a sentence with *date* and without a link, but the nearest.
+
+    "A and B are lists. I checked the first one on 5 November 2010."
+    """
+    nearest = bisect_left(spans, date.start, key=lambda span: span.start) - 1
+    if nearest < 1 or not _is_of_visitor(text, date):
+        return
+    gap = text[spans[nearest].end : date.start]
+    if _NEW_SENTENCE.search(gap) is None or _ONE_OF_THEM.search(_sentence(text, date)):
+        return
+    for number in range(nearest - 1, max(-1, nearest - _MOST_BEFORE), -1):
+        if date.start - spans[number].end > FAR:
+            return
+        yield number
 
 
 def _line(text: str, date: WrittenDate) -> str:
@@ -568,13 +728,16 @@ def _neighbours(text: str, spans: Sequence[Extent], number: int, at: int) -> Ite
     In "A and B (accessed 5 November 2010)", it may also be the date of A; on a line of its own,
     it may be of all links of the list before or after it.
     """
-    before, after = text.rfind("\n", 0, at) + 1, text.find("\n", at)
-    after = len(text) if after < 0 else after
+    # The links of a date are near it.
+    floor, ceiling = max(0, at - 2 * FAR), at + 2 * FAR
+    before, after = text.rfind("\n", floor, at) + 1 or floor, text.find("\n", at, ceiling)
+    after = ceiling if after < 0 else after
     is_alone = not any(
         before <= span.start < after for span in spans[max(0, number - 1) : number + 2]
     )
-    pattern = _NEXT_ITEM if is_alone else _SAME_SENTENCE
     step = -1 if spans[number].end <= at else 1
+    is_heading = step > 0 and _ENDS_IN_COLON.search(text, at, spans[number].start) is not None
+    pattern = _NEXT_ITEM if is_alone else _IN_LINE if is_heading else _SAME_SENTENCE
     other = number + step
     while 0 <= other < len(spans) and abs(other - number) <= _MOST_DATES:
         first, second = min(other, other - step), max(other, other - step)
@@ -625,6 +788,8 @@ def _unread(
     unread = unread_date(
         text[line:start] if is_first else "", text[end : min(after, end + REACH)]
     )
+    if unread is None and not dates:
+        unread = vague_date(text[end : min(after, end + REACH)])
     if unread is None and not dates:
         unread = relative_date(text[line:start] if is_first else "", text[end:after])
     if unread is not None and not any(

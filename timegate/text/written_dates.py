@@ -80,6 +80,14 @@ _SHORT_NAMED: Final = compiled(
     r"(?![\w:%/-]|[.,][0-9])"
 )
 """The same with the month first: Nov 5, 10."""
+_MONTH_SHORT: Final = compiled(
+    r"(?<![\w./-])(?<![0-9][\s-])(?<![0-9]\.\s)(?<!(?:st|nd|rd|th)\s)(?:([^\W\d_]{3,10})\.?,?[\s-]?|(0?[1-9]|1[0-2])[/.-])['\u2019\u2018]([0-9]{2})(?![\w:%/-]|[.,][0-9])"
+)
+"""A month and two digits of a year after an apostrophe: Nov '10, 05/'10."""
+_LONG_YEAR: Final = compiled(
+    r"(?<![\w./-])([0-9]{1,2})(?:st|nd|rd|th|\.)?[\s-](?:of\s|de\s)?([^\W\d_]{3,14})\.?,?[\s-]([12][0-9]{4})(?![\w:%/-]|[.,][0-9])"
+)
+"""A date with a digit too many in its year: 12 May 20112."""
 _MISREAD: Final = compiled(
     r"(?<![\w./-])(?=\S{0,2}\s\S{3,14}\s[0-9]{0,3}[OolI]|[0-9]?[OolI])([0-9OolI]{1,2})\.?\s([^\W\d_]{3,9})\.?,?\s"
     r"([12lI][0-9OolI]{3})(?!\w)"
@@ -505,6 +513,8 @@ def other_dates(text: str) -> Iterator[WrittenDate]:
         if moments := tuple(filter(None, map(_moment, digits))):
             yield WrittenDate(*named.span(), named[0], None, moments)
     yield from _scanned(text)
+    yield from _short_months(text)
+    yield from _long_years(text)
     for short in _SHORT_YEAR.finditer(text):
         if _FILE_TIME.search(text, max(0, short.start() - 20), short.start()):
             continue
@@ -520,6 +530,25 @@ def other_dates(text: str) -> Iterator[WrittenDate]:
         yield WrittenDate(short.start(), short.end(), short[0], None, tuple(readings))
 
 
+def _short_months(text: str) -> Iterator[WrittenDate]:
+    """Yield months with two digits of a year, of which the century is guessed."""
+    for short in _MONTH_SHORT.finditer(text):
+        year = f"{20 if int(short[3]) < 40 else 19}{short[3]}"
+        months = _month(short[1]) if short[1] else (int(short[2]),)
+        if moments := tuple(filter(None, (_moment(_digits(year, each)) for each in months))):
+            yield WrittenDate(*short.span(), short[0], None, moments)
+
+
+def _long_years(text: str) -> Iterator[WrittenDate]:
+    """Yield dates whose year has five digits, with the years that are left without one."""
+    for long in _LONG_YEAR.finditer(text):
+        years = dict.fromkeys(f"{long[3][:at]}{long[3][at + 1 :]}" for at in range(5))
+        known = [year for year in years if "1991" <= year <= "2039"]
+        digits = [_digits(year, month, long[1]) for year in known for month in _month(long[2])]
+        if moments := tuple(filter(None, map(_moment, digits))):
+            yield WrittenDate(*long.span(), long[0], None, moments)
+
+
 def _scanned(text: str) -> Iterator[WrittenDate]:
     """Yield dates with a letter in the place of a digit, or a blank in the year."""
     for scanned, day, month, year in (
@@ -531,7 +560,7 @@ def _scanned(text: str) -> Iterator[WrittenDate]:
     ):
         digits = [
             _digits(year.translate(_OCR), number, day.translate(_OCR))
-            for number in _month(month)
+            for number in _month(month) or _month(_unscanned(month))
         ]
         if moments := tuple(filter(None, map(_moment, digits))):
             yield WrittenDate(*scanned.span(), scanned[0], None, moments)
@@ -956,8 +985,15 @@ def mistyped_month(word: str) -> int | None:
     name = word.lower()
     if len(name) < _SHORTEST_NAME - 1 or name in MONTHS:
         return None
+    if scanned := _month(_unscanned(name)):
+        return scanned[0]
     near = {number for each in _with_one_less(name) for number in _near_months().get(each, ())}
     return near.pop() if len(near) == 1 else None
+
+
+def _unscanned(word: str) -> str:
+    """Return *word* with "m" and "d" for the letters that OCR reads: Novernber, Clecember."""
+    return word.lower().replace("rn", "m").replace("cl", "d")
 
 
 def _is_month_alone(word: str, before: str = "") -> bool:

@@ -19,6 +19,17 @@ from timegate.references.links import find_links
         ("http://a.example/objects\nHours", "http://a.example/objects", False),
         ("http://a.example/b\nand\nmore", "http://a.example/b", False),
         ("http://a.example/b\naccessed\n5 May 2010", "http://a.example/b", False),
+        ("http://a.example/b/\nseptember2019 [", "http://a.example/b/september2019", True),
+        ("http://a.example/b/\nannual_report [", "http://a.example/b/annual_report", True),
+        ("http://a.example/b/\nhousing [accessed", "http://a.example/b/", True),
+        ("http://a.example/b/\nwell-known as", "http://a.example/b/", False),
+        ("http://a.example/b?c=d\n&e=f now", "http://a.example/b?c=d", True),
+        (
+            "http://a.example/wor...-in-Japan.html",
+            "http://a.example/wor...-in-Japan.html",
+            True,
+        ),
+        ("http://a.example/compare/v1...v2 is", "http://a.example/compare/v1...v2", False),
         ("http://a.example/My file is a.pdf", "http://a.example/My", False),
     ],
 )

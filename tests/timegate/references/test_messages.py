@@ -3,7 +3,7 @@
 import pytest
 
 from timegate.references import TextSpan
-from timegate.references.messages import is_of_message, is_told
+from timegate.references.messages import is_of_message, is_told, signatures
 from timegate.text.written_dates import find_dates
 
 
@@ -15,6 +15,8 @@ from timegate.text.written_dates import find_dates
         "2019-03-12 21:05 <anna> look",
         "Anna, [12 March 2019 at 21:05]:\nlook",
         "Anna \u2014 12/03/2019 9:05 PM\nlook",
+        "Posted: Tue Mar 12, 2019 9:05 pm    Post subject: dead link\n\nlook",
+        "by anna \u00bb Tue Mar 12, 2019 9:05 pm\n\nlook",
         "Anna @anna \u00b7 Mar 12, 2019\nlook",
     ],
 )
@@ -41,3 +43,18 @@ def test_a_sentence_may_tell_what_happened_on_a_date(words: str, *, told: bool) 
     link = TextSpan(0, len("http://museum.example/a"))
 
     assert is_told(text, link, date) is told
+
+
+@pytest.mark.parametrize(
+    "end", ["-- ", "Best regards", "Viele Gr\u00fc\u00dfe", "Cordialement,"]
+)
+def test_a_message_ends_before_the_name_of_its_author(end: str) -> None:
+    text = f"I looked.\n\n{end}\nAnna\nhttp://anna.example\n\nP.S. http://a.example"
+
+    (signature,) = signatures(text)
+
+    assert text[slice(*signature)].strip() == f"{end}\nAnna\nhttp://anna.example"
+
+
+def test_a_line_of_thanks_with_more_words_ends_no_message() -> None:
+    assert not signatures("Thanks for the link to\nhttp://a.example/x\n")
