@@ -91,6 +91,10 @@ class Copy:
     title: str | None = None
     accessed: date | None = None
     """The day on which the reader consulted the page; None if it is not stated."""
+    authors: tuple[str, ...] = ()
+    """Names as they are written, such as ``Smith, A.``."""
+    year: str = ""
+    """The year of publication; empty if it is not stated."""
     pasted: "PastedCitation | None" = None
     """The citation that the user pasted."""
     url_status: UrlStatus = "bot: unknown"
@@ -140,6 +144,26 @@ class PageDescription(NamedTuple):
     accessed: date | None = None
     pasted: "PastedCitation | None" = None
     """The text itself, if it is a citation that the copy can be added to."""
+    authors: tuple[str, ...] = ()
+    year: str = ""
+
+    @property
+    def taken_over(self) -> tuple[str, ...]:
+        """What citations take over from the text."""
+        parts = {
+            "author": self.authors,
+            "year": self.year,
+            "title": self.title,
+            "day of access": self.accessed,
+        }
+        return tuple(name for name, value in parts.items() if value)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What citations do not take over, of what the text may contain."""
+        absent = (name for name in ("author", "title") if name not in self.taken_over)
+        date = "rest of its date" if self.year else "date of publication"
+        return (*absent, "work", "publisher", date)
 
 
 NO_DESCRIPTION: Final = PageDescription()
@@ -168,6 +192,8 @@ def copy_found(
         raw=delivers_raw(resolution.query, memento, entry),
         title=title or described.title or None,
         accessed=described.accessed,
+        authors=described.authors,
+        year=described.year,
         pasted=_with_its_link(described.pasted, resolution),
         url_status=described.url_status or "bot: unknown",
     )

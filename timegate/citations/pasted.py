@@ -19,7 +19,8 @@ from timegate.citations.archive_links import (
     safe_link,
     styles_of,
 )
-from timegate.references import TextSpan
+from timegate.citations.prose import Described, read_citation_in_prose
+from timegate.references import InputFormat, TextSpan
 from timegate.references.pasted import read_pasted
 
 if TYPE_CHECKING:
@@ -37,12 +38,20 @@ _STATUS: Final = compiled(r"\|\s{0,9}(?:url-status|dead-?url)\s{0,9}=", re.IGNOR
 
 def described_by(found: "FoundReference", text: str, registry: Registry) -> PageDescription:
     """Return what *text*, whose only reference is *found*, says of the page."""
+    # Here, because an identifier needs no reader of formats.
+    from timegate.references.detection import detected  # noqa: PLC0415
+
+    text = text.strip()
+    form = detected(text) if len(text) <= _LONGEST else None
+    prose = read_citation_in_prose(text) if form in _PROSE else Described()
     status = found.url_status if found.url_status in get_args(UrlStatus) else None
     return PageDescription(
-        found.title,
+        found.title or prose.title,
         cast("UrlStatus | None", status),
         _accessed(found),
-        _citation(found, text.strip(), registry),
+        None if form is None else _citation(found, text, form, registry),
+        prose.authors,
+        prose.year,
     )
 
 
@@ -63,14 +72,10 @@ def _accessed(found: "FoundReference") -> date | None:
     return date(year, month, day)
 
 
-def _citation(found: "FoundReference", text: str, registry: Registry) -> PastedCitation | None:
+def _citation(
+    found: "FoundReference", text: str, form: InputFormat, registry: Registry
+) -> PastedCitation | None:
     """Return *text* as a citation to which a copy can be added; None if it is none."""
-    # Here, because an identifier needs no reader of formats.
-    from timegate.references.detection import detected  # noqa: PLC0415
-
-    if len(text) > _LONGEST:
-        return None
-    form = detected(text)
     if form in ("wikitext", "bibtex"):
         places = [*_places(text, form, registry)]
         if len(places) != 1 or places[0].link is None:
