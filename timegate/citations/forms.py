@@ -16,7 +16,7 @@ from archives.diagnostics import Malformed
 from archives.moment import Moment
 from archives.regex_compat import compiled
 from archives.uri import negotiable
-from timegate.citations import Copy, citation, item_of
+from timegate.citations import Copy, PageDescription, citation, item_of
 from timegate.identifiers.duri import Duri
 from timegate.text import MONTH_NAMES, masked
 
@@ -56,6 +56,16 @@ LABELS: Final[Mapping[Form, str]] = {
     "csl": "CSL-JSON",
 }
 """The name of each form for people."""
+OF_DESCRIPTION: Final[tuple[Form, ...]] = (
+    *("cs1", "apa", "mla", "chicago", "iso690", "bibtex", "ris", "csl"),
+)
+"""The forms that state author, year, title and day of access."""
+_OF_NOTATION: Final[Mapping[str, Form]] = {
+    "wikitext": "cs1",
+    "bibtex": "bibtex",
+    "prose": "pasted",
+}
+"""The form in which a pasted citation comes back."""
 _LONGEST_TITLE: Final = 300
 _NOT_IN_KEY: Final = re.compile(r"[^a-z0-9]++")
 # RFC 3986 without the characters that end a field, a link or a parameter in some notation:
@@ -68,6 +78,41 @@ def reference(form: Form, copy: Copy) -> str | None:
     if not (negotiable(copy.uri) and negotiable(copy.original)):
         return None
     return _WRITERS[form](copy)
+
+
+def pasted_words(copy: Copy, difference: str) -> str:
+    """Return where the pasted citation is, and what was done to it; empty if there is none.
+
+    *difference* is how the copy differs from the one that is cited; empty if it does not.
+    """
+    pasted = copy.pasted
+    if pasted is None:
+        return ""
+    begin = f"The citation from your text is under {LABELS[_OF_NOTATION[pasted.notation]]}"
+    if pasted.is_unchanged:
+        return f"{begin}, unchanged: its own archive link was not checked"
+    if not pasted.has_archive_link:
+        return f"{begin}, with the copy added"
+    other = f". The new copy: {difference}" if difference else ""
+    return f"{begin}, with a new archive link in place of its own{other}"
+
+
+def description_words(described: PageDescription) -> str:
+    """Return what the other styles take over from a text; empty if there is none."""
+    if not described.taken_over:
+        return ""
+    pasted = described.pasted
+    own = None if pasted is None else _OF_NOTATION[pasted.notation]
+    *first, last = (LABELS[form] for form in OF_DESCRIPTION if form != own)
+    return (
+        f"{', '.join(first)} and {last} take over {described.taken_over}: add what is missing"
+    )
+
+
+def comes_back(form: Form, copy: Copy) -> bool:
+    """Whether the reference in the notation *form* is the pasted citation itself."""
+    pasted = copy.pasted
+    return pasted is not None and form in ("pasted", _OF_NOTATION[pasted.notation])
 
 
 def _pwid(copy: Copy) -> str | None:
@@ -136,7 +181,7 @@ def _cs1(copy: Copy) -> str:
 
 def _cs1_authors(copy: Copy) -> dict[str, str]:
     """Return the parameters for the authors, numbered if there are several."""
-    fields = {}
+    fields: dict[str, str] = {}
     for number, name in enumerate(copy.authors, start=1):
         digit = str(number) if len(copy.authors) > 1 else ""
         family, given = _parts_of(name)
@@ -393,7 +438,7 @@ def _plain(text: str) -> str:
 
 # A tag, an entity, italics, a signature, a magic word: a single one of '~_ is only itself.
 _WIKITEXT: Final = compiled(
-    r"[<\[\]{|}]|&(?=#?[^\W_]{1,40};)|'(?=')|(?<=')'|~(?=~)|(?<=~)~|_(?=_)|(?<=_)_"
+    r"[<>\[\]{|}]|&(?=#?[^\W_]{1,40};)|'(?=')|(?<=')'|~(?=~)|(?<=~)~|_(?=_)|(?<=_)_"
 )
 
 

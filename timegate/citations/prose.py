@@ -1,4 +1,4 @@
-"""Author, year and title of a citation in prose, in the styles of APA, MLA, Chicago and Harvard.
+"""Author, year and title of a citation in prose: APA, MLA, Chicago and Harvard.
 
 Only what the style states without a doubt is read: a name before its year, a title in quotes,
 a title that is a sentence of its own. A title may stand in the place of an author ("The museum.
@@ -23,8 +23,10 @@ class Described(NamedTuple):
 _MOST: Final = 2_000
 """Characters of a citation that is read."""
 _YEAR: Final = r"(?P<year>(?:1[89]|20)[0-9]{2})"
-_PARTICLE: Final = r"(?:van|von|vom|zu|zur|de|del|della|den|der|des|di|da|do|dos|du|la|le|ten|ter)"
-_NAME: Final = r"[^\W\d_a-z][^\W\d_'’-]{0,39}(?:['’-][^\W\d_]{1,40}){0,3}"
+_PARTICLE: Final = (
+    r"(?:van|von|vom|zu|zur|de|del|della|den|der|des|di|da|do|dos|du|la|le|ten|ter)"
+)
+_NAME: Final = r"[^\W\d_a-z][^\W\d_'\u2019-]{0,39}(?:['\u2019-][^\W\d_]{1,40}){0,3}"
 _FAMILY: Final = rf"(?:{_PARTICLE} ){{0,3}}{_NAME}"
 _INITIALS: Final = r"[^\W\d_a-z]\.?(?:[ -]{0,1}[^\W\d_a-z]\.){0,4}"
 _PERSON: Final = rf"{_FAMILY}, {_INITIALS}"
@@ -48,7 +50,7 @@ _QUOTED: Final = compiled(
 )
 """MLA and Chicago: the authors, and the title in quotes."""
 _TITLE_IN_QUOTES: Final = compiled(
-    r"(?:“([^“”]{2,300})”|\"([^\"]{2,300})\"|‘([^‘’]{2,300})’(?!\w)|'([^']{2,300})'(?!\w))[.,]?\s"
+    r"(?:“([^“”]{2,300})”|\"([^\"]{2,300})\"|\u2018([^\u2018\u2019]{2,300})\u2019(?!\w)|'([^']{2,300})'(?!\w))[.,]?\s"
 )
 _MONTH: Final = (
     r"(?:Jan(?:\.|uary)?|Feb(?:\.|ruary)?|Mar(?:\.|ch)?|Apr(?:\.|il)?|May|June?\.?|July?\.?"
@@ -74,7 +76,7 @@ _END_OF_TITLE: Final = compiled(
     re.IGNORECASE,
 )
 """What follows the title and the name of the site."""
-_QUOTES: Final = "\"'“”‘’„«»"
+_QUOTES: Final = "\"'“”\u2018\u2019„«»"
 _SENTENCE: Final = compiled(r"(?<=[.?!])\s")
 _ABBREVIATED: Final = compiled(
     r"(?:^|[\s(.])(?:[^\W\d_]|[^\W\d_a-z][^\W\d_]{1,2}|(?i:nos?|vol|eds?|pp?|etc|corp|dept|univ"

@@ -5,7 +5,7 @@ contain the URL of its page.
 """
 
 from collections.abc import Sequence
-from itertools import zip_longest
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -43,7 +43,8 @@ class SeveralReferences(Exception):
         """*at* is used for references without a date; *texts* are their own citations."""
         super().__init__(self.title)
         self.choices = tuple(
-            _choice(each, at, text) for each, text in zip_longest(found, texts, fillvalue="")
+            _choice(each, at, text)
+            for each, text in zip(found, chain(texts, repeat("")), strict=False)
         )
         self.lines = "\n".join(_line(each, at) for each in found if each.kind == "reference")
         """The references as a batch, one for each line."""

@@ -154,7 +154,9 @@ class FormQuery:
     @property
     def choices(self) -> tuple[Choice, ...]:
         """Searches with the dates that were not used, if they may be meant."""
-        doubted = date_choices(self.found, self.text) if self.found is not None and self.doubt else ()
+        doubted = (
+            date_choices(self.found, self.text) if self.found is not None and self.doubt else ()
+        )
         return (*([self.other] if self.other else []), *doubted)
 
 
