@@ -158,7 +158,11 @@ class CiteEndpoint:
             captured=spoken(copy.captured),
             captured_day=str(copy.captured)[:10],
             words=in_words(judged),
-            said=said_of_citations(copy, described, resolution, judged),
+            said=(
+                said_of_citations(copy, described, resolution, judged, self._registry)
+                if wanted.citation
+                else ()
+            ),
             title=title,
             statuses=get_args(UrlStatus),
             access_text=wanted.access_text or copy.accessed or "",

@@ -18,7 +18,7 @@ from timegate.resolution.model import Attempt, Query, Resolution
 from timegate.resolution.preferences import parameters_of
 from timegate.responses.problems import failure, printable
 from timegate.responses.quotes import quote_words
-from timegate.responses.referral import Referral
+from timegate.responses.referral import Referral, is_demo
 from timegate.responses.report import identifier_of, known_mementos, referred
 from timegate.text import MONTH_NAMES
 from timegate.verdict import Verdict, header_safe, in_words, quoted_location
@@ -180,7 +180,7 @@ def answer_view(
         unanswered=tuple(by_explanation([o for o in outcomes if o.outcome == "unknown"])),
         citations=citations,
         described=described,
-        said_of_citations=said_of_citations(copy, described, resolution, verdict),
+        said_of_citations=said_of_citations(copy, described, resolution, verdict, registry),
         cite=_cite(citations, copy, described),
         captures=_captures(resolution),
         target=header_safe(_held_as(resolution)),
@@ -197,7 +197,11 @@ def answer_view(
 
 
 def said_of_citations(
-    copy: Copy | None, described: PageDescription, resolution: Resolution, verdict: Verdict
+    copy: Copy | None,
+    described: PageDescription,
+    resolution: Resolution,
+    verdict: Verdict,
+    registry: Registry,
 ) -> tuple[str, ...]:
     """Return what became of the pasted citation, and what the citations take over from it."""
     if copy is None:
@@ -206,10 +210,9 @@ def said_of_citations(
     way = ""
     if copy.pasted is not None and copy.pasted.is_unchanged:
         form = "bibtex" if copy.pasted.notation == "bibtex" else "cs1"
-        way = (
-            "To replace it, on the command line: timegate resolve --format "
-            f"{form} --distrust {resolution.query.archive} TEXT"
-        )
+        options = f"{' --demo' if is_demo(registry) else ''} --format {form}"
+        command = f"timegate resolve{options} --distrust {resolution.query.archive} TEXT"
+        way = f"To replace it, on the command line: {command}"
     words = (pasted_words(copy, difference), way, description_words(described))
     return tuple(filter(None, words))
 

@@ -35,9 +35,12 @@ _LONGEST_REASON: Final = 300
 
 
 def summary(resolution: Resolution, verdict: Verdict, registry: Registry) -> Json:
-    """Return the verdict and the memento in plain JSON types: the body of a redirect (X-1)."""
+    """Return the verdict and the memento in plain JSON types: the body of a redirect (X-1).
+
+    A URL with a time has no identifier here: one answer of a TimeGate may be that of many times.
+    """
     return {
-        "identifier": identifier_of(resolution.query),
+        "identifier": resolution.query.identifier,
         "original": resolution.query.original,
         **_members(verdict),
         "memento": _memento(resolution, registry),

@@ -324,3 +324,22 @@ def test_a_title_never_breaks_the_line_or_the_notation(title: str, form: Form) -
 def _balanced(text: str) -> bool:
     plain = text.replace("\\{", "").replace("\\}", "")
     return plain.count("{") == plain.count("}")
+
+
+@pytest.mark.parametrize(
+    ("title", "written"),
+    [
+        ("The museum's opening", "The museum's opening"),
+        ("Q&A > Home ~ a_b", "Q&A > Home ~ a_b"),
+        ("''x'' &amp; ~~~~ __TOC__", "&#39;&#39;x&#39;&#39; &#38;amp; "),
+        ("<b> {{x}} [a|b]", "&#60;b&#62; &#123;&#123;x&#125;&#125; &#91;a&#124;b&#93;"),
+    ],
+)
+def test_wikitext_has_entities_only_where_a_character_is_markup(
+    title: str, written: str
+) -> None:
+    text = reference("wikitext", replace(COPY, title=title)) or ""
+
+    assert f" {written}" in text
+    assert "~~~" not in text
+    assert "__" not in text

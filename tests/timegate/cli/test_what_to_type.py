@@ -274,3 +274,66 @@ def test_an_id_in_the_place_of_a_list_comes_with_the_line_to_type(
 
     assert result.exit_code == 2
     assert f"printf '%s\\n' {MUSEUM} | {line}" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        ("out2.md", "--output out2.bib"),
+        ("out2.ris", "--output out2.bib"),
+        ("out2.xyz", "--output out2.xyz --to bibtex"),
+    ],
+)
+def test_a_document_is_not_led_into_a_file_of_another_format(
+    tmp_path: Path, output: str, line: str
+) -> None:
+    (tmp_path / "refs.bib").write_text(f"@misc{{a, url={{{MUSEUM}}}}}\n")
+    with pytest.MonkeyPatch.context() as here:
+        here.chdir(tmp_path)
+        result = run("resolve", "--demo", "--batch", "refs.bib", "--output", output)
+
+    assert f"Try: timegate resolve --demo --batch refs.bib {line}\n" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["nofile.bib", "./nofile.txt", "lists/nofile.csv"])
+def test_of_a_name_of_a_file_it_is_only_said_that_there_is_none(name: str) -> None:
+    result = run("resolve", "--demo", "--batch", name)
+
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"Error: {name}: cannot be read: No such file or directory\n")
+
+
+def test_entries_without_a_link_are_counted(tmp_path: Path) -> None:
+    entry = f"@misc{{a, url={{{MUSEUM}}}, urldate={{2010-11-05}}}}\n@book{{b, title={{B}}}}\n"
+    (tmp_path / "refs.bib").write_text(entry)
+    record = f"TY  - ELEC\nUR  - {MUSEUM}\nER  - \nTY  - BOOK\nTI  - B\nER  - \n"
+    (tmp_path / "refs.ris").write_text(record)
+
+    for name in ("refs.bib", "refs.ris"):
+        result = run("resolve", "--demo", "--batch", str(tmp_path / name), "--to", "csv")
+        assert result.stderr.endswith("1 entry was passed over, without a link\n")
+
+
+def test_an_empty_list_says_nothing_of_links_of_the_demo(tmp_path: Path) -> None:
+    (tmp_path / "refs.bib").write_text("")
+
+    result = run("resolve", "--demo", "--batch", str(tmp_path / "refs.bib"))
+
+    assert result.exit_code == 0
+    assert result.stderr == "no references: the list is empty\n"
+
+
+def test_the_advice_for_citations_of_a_document_leads_to_their_copies(tmp_path: Path) -> None:
+    (tmp_path / "a.wiki").write_text(f"{{{{cite web|url={MUSEUM}|access-date=2010-11-05}}}}\n")
+    with pytest.MonkeyPatch.context() as here:
+        here.chdir(tmp_path)
+        result = run("resolve", "--demo", "--batch", "a.wiki", "--output", "new.wiki")
+
+    line = "timegate resolve --demo --batch - --output new.csv < a.wiki"
+    assert result.stderr.endswith(f"for a table with their copies: {line}\n")
+
+
+def test_the_help_says_what_the_exit_code_0_means() -> None:
+    words = " ".join(run("resolve", "--help").stdout.split())
+
+    assert "a copy in another archive than the named one counts too, unless" in words
