@@ -19,7 +19,7 @@ from timegate.citations.archive_links import (
     safe_link,
     styles_of,
 )
-from timegate.citations.prose import Described, read_citation_in_prose
+from timegate.citations.prose import ProseCitation, read_citation_in_prose
 from timegate.references import InputFormat, TextSpan
 from timegate.references.pasted import read_pasted
 
@@ -43,7 +43,7 @@ def described_by(found: "FoundReference", text: str, registry: Registry) -> Page
 
     text = text.strip()
     form = detected(text) if len(text) <= _LONGEST else None
-    prose = read_citation_in_prose(text) if form in _PROSE else Described()
+    prose = read_citation_in_prose(text) if form in _PROSE else ProseCitation()
     status = found.url_status if found.url_status in get_args(UrlStatus) else None
     return PageDescription(
         found.title or prose.title,

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from archives.regex_compat import compiled
 
 
-class Described(NamedTuple):
+class ProseCitation(NamedTuple):
     """What a citation says of its page."""
 
     authors: tuple[str, ...] = ()
@@ -85,19 +85,19 @@ _ABBREVIATED: Final = compiled(
 """The end of what may be an abbreviation, and not the end of a sentence."""
 
 
-def read_citation_in_prose(text: str) -> Described:
+def read_citation_in_prose(text: str) -> ProseCitation:
     """Return what the only citation in *text* says for certain of its page."""
     words = " ".join(text[:_MOST].split())
     mark = _MARK.match(words)
     words = words[mark.end() :] if mark else words
     if dated := _BEFORE_YEAR.match(words):
         authors = _told_apart(dated["authors"])
-        return Described(authors, dated["year"], _title(words[dated.end() :]))
+        return ProseCitation(authors, dated["year"], _title(words[dated.end() :]))
     if quoted := _QUOTED.match(words):
         title = _cleaned(quoted["curly"] or quoted["straight"])
         year = quoted["year"] or _published(words[quoted.end() - 1 :])
-        return Described((_without_point(quoted["authors"]),), year, title)
-    return Described()
+        return ProseCitation((_without_point(quoted["authors"]),), year, title)
+    return ProseCitation()
 
 
 def _told_apart(authors: str) -> tuple[str, ...]:

@@ -335,7 +335,7 @@ def _notes(
             f"--distrust {named} replaces the link"
         )
     elif pasted.has_archive_link and judged.match.value != "exact":
-        yield f"the archive link in your citation was replaced; the new copy: {in_words(judged)}"
+        yield f"the archive link of your citation was replaced; the copy: {in_words(judged)}"
 
 
 @click.command("resolve")

@@ -37,7 +37,7 @@ _LONGEST_REASON: Final = 300
 def summary(resolution: Resolution, verdict: Verdict, registry: Registry) -> Json:
     """Return the verdict and the memento in plain JSON types: the body of a redirect (X-1).
 
-    A URL with a time has no identifier here: one answer of a TimeGate may be that of many times.
+    A URL with a time has no identifier here: an answer of a TimeGate may be that of many.
     """
     return {
         "identifier": resolution.query.identifier,

@@ -213,4 +213,4 @@ RECORD = f"TY  - ELEC\nTI  - T\nUR  - {URL}\nER  -"
 def test_one_of_several_references_has_a_text_of_its_own(text: str, own: str) -> None:
     found = read_pasted(text, REGISTRY, NOW).found
 
-    assert [*own_texts(text, found, REGISTRY, NOW)][0] == own
+    assert next(own_texts(text, found, REGISTRY, NOW)) == own

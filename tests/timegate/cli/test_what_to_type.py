@@ -1,5 +1,6 @@
 """Errors of the command line end with the words to type."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -337,3 +338,71 @@ def test_the_help_says_what_the_exit_code_0_means() -> None:
     words = " ".join(run("resolve", "--help").stdout.split())
 
     assert "a copy in another archive than the named one counts too, unless" in words
+
+
+CLOSED = "http://collections.europarchive.org/tna/20120501000000/http://museum.example/"
+OF_CLOSED = (
+    f"{{{{cite web|url={MUSEUM}|title=T|archive-url={CLOSED}|archive-date=1 May 2012"
+    "|url-status=dead}}"
+)
+OF_ID = (
+    "{{cite web |url=http://museum.example/opening-hours |archive-url=https://archive.ph/AbCdE"
+    " |archive-date=15 June 2009 |url-status=dead}}"
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        ((), 1, "the archive link of your citation was replaced; the copy: 8 days later,"),
+        (("--tolerance", "30d"), 0, "was replaced; the copy: 8 days later, in another archive"),
+    ],
+)
+def test_a_link_into_an_archive_that_is_closed_is_replaced_in_a_citation(
+    options: tuple[str, ...], code: int, said: str
+) -> None:
+    result = run("resolve", "--demo", "--format", "cs1", *options, OF_CLOSED)
+
+    assert result.exit_code == code
+    assert "|archive-date=9 May 2012|url-status=dead}}" in result.stdout
+    assert "europarchive" not in result.stdout
+    assert said in result.stderr
+
+
+def test_a_citation_that_stays_comes_with_the_way_to_replace_its_link() -> None:
+    result = run("resolve", "--demo", "--format", "cs1", OF_ID)
+    again = run("resolve", "--demo", "--format", "cs1", "--distrust", "archive-today", OF_ID)
+
+    assert result.stdout == f"{OF_ID}\n"
+    assert "your citation is unchanged: its archive link was not checked" in result.stderr
+    assert "; --distrust archive-today replaces the link" in result.stderr
+    assert "20090615183020/http://museum.example/opening-hours" in again.stdout
+    assert "archive.ph" not in again.stdout
+
+
+def test_a_batch_names_the_tolerance_that_replaces_a_link(tmp_path: Path) -> None:
+    (tmp_path / "a.wiki").write_text(f"{OF_CLOSED}\n")
+    batch = ("resolve", "--demo", "--batch", str(tmp_path / "a.wiki"), "--output")
+
+    result = run(*batch, str(tmp_path / "new.wiki"))
+    again = run(*batch, str(tmp_path / "again.wiki"), "--tolerance", "9d")
+
+    assert "was not queried; --tolerance 9d replaces the link)" in result.stderr
+    assert "1 link replaced" in again.stderr
+
+
+def test_what_a_style_takes_over_from_a_citation_is_said() -> None:
+    text = f"Smith, A. (2009). The museum. City. Retrieved November 5, 2010, from {MUSEUM}"
+    result = run("resolve", "--demo", "--format", "apa", text)
+
+    assert result.stdout.startswith("Smith, A. (2009). The museum. museum.example. Retrieved")
+    assert "APA takes over its author, year, title and day of access, not" in result.stderr
+
+
+def test_a_url_with_a_time_has_a_duri_in_every_report(tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text(f"{MUSEUM} 2010-11-05\n")
+    single = run("resolve", "--demo", "--json", "--at", "2010-11-05", MUSEUM)
+    batch = run("resolve", "--demo", "--batch", str(tmp_path / "list.txt"))
+
+    assert json.loads(single.stdout)["identifier"] == f"duri:2010-11-05:{MUSEUM}"
+    assert json.loads(batch.stdout)["report"]["identifier"] == f"duri:2010-11-05:{MUSEUM}"
