@@ -21,7 +21,7 @@ ANNA = ("Smith, Anna",)
             ProseCitation(("van Dyk, J.-P.", "O'Neil, K."), "2009", "Is it open?"),
         ),
         (
-            f"Smith, A. (2009) *The museum* [Online]. Available at: {URL} (Accessed: May 2010).",
+            f"Smith, A. (2009) *The museum* [Online]. Available at: {URL} (Accessed: 2010).",
             ProseCitation(SMITH, "2009", "The museum"),
         ),
         (
