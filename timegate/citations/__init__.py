@@ -176,10 +176,10 @@ class PageDescription(NamedTuple):
         date = "full date" if self.year else "date of publication"
         left = ", ".join((*absent, "work", "publisher"))
         if not taken:
-            return f"nothing of it (no {left} or {date})"
+            return f"nothing (no {left} or {date})"
         *first, last = taken
         listed = f"{', '.join(first)} and {last}" if first else last
-        return f"its {listed}, not its {left} or {date}"
+        return f"{listed}; not {left} or {date}"
 
 
 NO_DESCRIPTION: Final = PageDescription()

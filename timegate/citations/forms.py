@@ -104,9 +104,8 @@ def description_words(described: PageDescription) -> str:
     pasted = described.pasted
     own = None if pasted is None else _OF_NOTATION[pasted.notation]
     *first, last = (LABELS[form] for form in OF_DESCRIPTION if form != own)
-    return (
-        f"{', '.join(first)} and {last} take over {described.taken_over}: add what is missing"
-    )
+    styles = f"{', '.join(first)} and {last}"
+    return f"{styles} take over from your text: {described.taken_over}. Add what is missing"
 
 
 def comes_back(form: Form, copy: Copy) -> bool:

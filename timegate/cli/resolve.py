@@ -327,7 +327,7 @@ def _notes(
     pasted = copy.pasted
     if pasted is None or not comes_back(form, copy):
         if form in OF_DESCRIPTION and described.taken_over:
-            yield f"{LABELS[form]} takes over {described.taken_over}"
+            yield f"{LABELS[form]} takes over from your citation: {described.taken_over}"
     elif pasted.is_unchanged:
         named = resolution.query.archive
         yield (

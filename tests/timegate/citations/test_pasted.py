@@ -172,15 +172,15 @@ def test_bibtex_and_csl_have_author_and_year_in_their_fields() -> None:
     [
         (
             APA,
-            "its author, year, title and day of access, not its work, publisher or full date",
+            "author, year, title and day of access; not work, publisher or full date",
         ),
         (
             f"{{{{cite web |url={URL} |title=T |last=A}}}}",
-            "its title, not its author, work, publisher or date of publication",
+            "title; not author, work, publisher or date of publication",
         ),
         (
             f"The museum has other hours: {URL}",
-            "nothing of it (no author, title, work, publisher or date of publication)",
+            "nothing (no author, title, work, publisher or date of publication)",
         ),
         (f"{URL} (2009)", ""),
     ],

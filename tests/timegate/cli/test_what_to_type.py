@@ -396,7 +396,10 @@ def test_what_a_style_takes_over_from_a_citation_is_said() -> None:
     result = run("resolve", "--demo", "--format", "apa", text)
 
     assert result.stdout.startswith("Smith, A. (2009). The museum. museum.example. Retrieved")
-    assert "APA takes over its author, year, title and day of access, not" in result.stderr
+    assert (
+        "APA takes over from your citation: author, year, title and day of access; not"
+        in result.stderr
+    )
 
 
 def test_a_url_with_a_time_has_a_duri_in_every_report(tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ async def test_the_page_keeps_the_citation_in_its_form_and_says_what_is_taken_ov
     page = (await asked(Titles(), query, ("Accept", "text/html"))).body.decode()
 
     assert f'<input type="hidden" name="citation" value="{CITATION}">' in page
-    assert "take over its title and day of access, not its author, work, publisher or" in page
+    assert "take over from your text: title and day of access; not author, work, " in page
     assert "were not read" not in page
 
 
