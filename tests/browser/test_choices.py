@@ -109,3 +109,36 @@ def test_a_choice_with_a_doubtful_date_is_never_ticked(page: Page) -> None:
     expect(page.locator("#verdict")).not_to_have_class("verdict good")
     page.go_back()
     expect(page.locator(".choices li")).to_have_count(2)
+
+
+CITED = (
+    f"A<ref>{{{{cite web |url={PAGE} |title=The page |last=Smith |access-date=5 June 2005}}}}"
+    f"</ref> and<ref>{{{{cite web |url={NEWS} |title=News |access-date=5 June 2005}}}}</ref>"
+)
+
+
+def test_a_chosen_reference_keeps_its_citation_also_in_the_form_of_citations(
+    browser: Browser, address: str
+) -> None:
+    with browser.new_context(base_url=address) as context:
+        page = context.new_page()
+        paste(page, CITED)
+        page.locator(".choices li").nth(0).get_by_role("link").click()
+
+        cited = page.locator("#cite-cs1")
+        expect(cited).to_contain_text("|title=The page |last=Smith |access-date=5 June 2005}}")
+        expect(cited).to_contain_text("|archive-url=")
+        page.get_by_role("link", name="Citations with the title of the page").click()
+        expect(page.get_by_label("Title of the page")).to_have_value("The page")
+        expect(cited).to_contain_text("|last=Smith |access-date=5 June 2005}}")
+        page.get_by_label("When you read the page").fill("2099-01-01")
+        page.get_by_role("button", name="Update the citations").click()
+
+        field = page.get_by_label("When you read the page")
+        expect(field).to_be_focused()
+        expect(field).to_have_accessible_description(
+            "2099-01-01 is in the future: it is the day on which you read the page. "
+            "The citations below do not state it."
+        )
+        expect(page.get_by_label("Title of the page")).to_have_value("The page")
+        assert Axe().run(page).violations_count == 0

@@ -134,6 +134,19 @@ class ItemResult:
         return delta if isinstance(delta, int) else None
 
     @property
+    def sufficient_tolerance(self) -> str:
+        """The `--tolerance` with which the copy is as asked; empty if none makes it so."""
+        time, delta = _mapping(self.report, "time") or {}, self.delta
+        is_distant = self.outcome in ("approximate", "substitute") and not self.item.doubt
+        is_certain = all(self._value(name) in allowed for name, allowed in _CERTAIN.items())
+        if not (delta and is_distant and is_certain) or time.get("doubt") is not None:
+            return ""
+        return f"{-(-abs(delta) // 86_400)}d"
+
+    def _value(self, member: str) -> object:
+        return (_mapping(self.report, member) or {}).get("value")
+
+    @property
     def is_of_no_time(self) -> bool:
         """Whether no time was asked for: it is the newest memento."""
         return (_mapping(self.report, "time") or {}).get("value") == "latest"
@@ -180,6 +193,12 @@ class ItemResult:
         return pwid if isinstance(pwid, str) else None
 
 
+_CERTAIN: Final = {
+    "uri": ("same", "normalized"),
+    "coverage": ("as-requested", "upgraded"),
+    "evidence": ("delivered", "held"),
+}
+"""Values of the verdict on a copy that is the page beyond doubt."""
 _SAME_PAGE: Final = ("same-around", "similar-around")
 
 
@@ -368,13 +387,7 @@ def _is_allowed(attempt: Attempt, preferences: Preferences, registry: Registry) 
     holder = _holder(attempt.outcome.memento.uri, registry)
     if holder is None or _is_same_archive(attempt.archive, holder, registry):
         return True
-    return is_wanted(holder.id, preferences)
-
-
-def is_wanted(archive: str, preferences: Preferences) -> bool:
-    """Whether *preferences* allow copies in *archive*."""
-    chosen = preferences.archives is None or archive in preferences.archives
-    return chosen and archive not in preferences.exclude
+    return preferences.allow(holder.id)
 
 
 def _holder(uri: str, registry: Registry) -> ArchiveEntry | None:

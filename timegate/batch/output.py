@@ -9,10 +9,11 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import BinaryIO, Final, NamedTuple
+from dataclasses import replace
+from typing import Any, BinaryIO, Final, NamedTuple
 
 from timegate.batch.journal import Journal
-from timegate.batch.model import ItemResult, Requirement, is_wanted
+from timegate.batch.model import ItemResult, Requirement
 from timegate.citations.archive_links import Edit, link_edits, safe_link
 from timegate.references.model import ReferencePlace
 from timegate.resolution.model import Preferences
@@ -201,11 +202,7 @@ def rewriting(
             continue
         if _is_same_copy(result):
             right += 1
-        elif reason := (
-            _reason_to_keep(place, result, required)
-            or _persistent(document, place)
-            or _unchecked(result, preferences)
-        ):
+        elif reason := _reason_to_keep(document, place, result, required, preferences):
             kept += 1
             if len(reasons) < _MOST_LISTED:
                 reasons.append(_listed(result, reason))
@@ -240,14 +237,33 @@ def _listed(result: ItemResult, reason: str) -> str:
 
 
 def _reason_to_keep(
-    place: ReferencePlace, result: ItemResult, required: Collection[Requirement]
+    document: str,
+    place: ReferencePlace,
+    result: ItemResult,
+    required: Collection[Requirement],
+    preferences: Preferences,
 ) -> str:
     """Return why the reference at *place* stays as it is; empty if it is rewritten."""
     if result.code > 1:
         return result.outcome
-    if result.code:
-        return "another date may be meant" if result.item.doubt else result.why
-    return _unfit(result, required) or _without_place(place, result)
+    other = (
+        _unfit(result, required)
+        or _without_place(place, result)
+        or _persistent(document, place)
+        or _unchecked(result, preferences)
+    )
+    if result.code == 0:
+        return other
+    if result.item.doubt:
+        return "another date may be meant"
+    is_only_distant = not other and preferences == replace(preferences, **_OF_ANY_DISTANCE)
+    tolerance = result.sufficient_tolerance if is_only_distant else ""
+    way = f"; --tolerance {tolerance} replaces the link" if tolerance else ""
+    return f"{result.why}{way}"
+
+
+_OF_ANY_DISTANCE: Final[Mapping[str, Any]] = {"precision": "any", "direction": "closest"}
+"""Preferences that a copy at another time meets."""
 
 
 def _unfit(result: ItemResult, required: Collection[Requirement]) -> str:
@@ -266,7 +282,7 @@ def _unfit(result: ItemResult, required: Collection[Requirement]) -> str:
 def _unchecked(result: ItemResult, preferences: Preferences) -> str:
     """Return why an archive link stays that may well work; empty if it does not stay."""
     archive = result.unchecked_archive
-    if archive is None or not is_wanted(archive, preferences):
+    if archive is None or not preferences.allow(archive):
         return ""
     return f"not checked in {archive}; --distrust {archive} replaces the link"
 

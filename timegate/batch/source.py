@@ -1,6 +1,7 @@
 """Opens a list, detects its format, and reads its items."""
 
 import csv
+import re
 import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,6 +17,7 @@ from archives.regex_compat import compiled
 from archives.registry import Registry
 from timegate.identifiers import parse
 from timegate.references import BadInput, InputFormat, Item
+from timegate.references.bibtex import entries
 from timegate.references.dates import choose, field_date
 from timegate.references.detection import (
     format_of,
@@ -41,6 +43,7 @@ _SAMPLE: Final = 20
 """Rows of a table that tell how many columns it has."""
 _LONGEST_LIST: Final = 1024 * 1024
 """Characters of a text in which lines without a reference are counted: it is read again."""
+_RIS_ENTRY: Final = compiled(r"^(?:TY  -|RT )", re.MULTILINE)
 _NO_MEMBER: Final = "the object has no member url, uri, link, href, id, identifier or pwid"
 _OFFICE: Final = ("docx", "pdf")
 _PLAIN_DOCUMENTS: Final = ("markdown", "rst", "latex", "text", "html")
@@ -157,6 +160,17 @@ class ListSource:
             for living in (True, False)
         )
         return every - dead
+
+    def entries_without(self) -> int:
+        """Return how many entries of BibTeX or RIS have no link, and are no references."""
+        text = self.document or ""
+        if self.form == "bibtex":
+            total = sum(1 for _ in entries(text))
+        elif self.form == "ris":
+            total = sum(1 for _ in _RIS_ENTRY.finditer(text))
+        else:
+            return 0
+        return max(total - sum(1 for _ in self.places()), 0)
 
     def items(self) -> Iterator[Item]:
         """Yield the items."""

@@ -91,6 +91,10 @@ class Copy:
     title: str | None = None
     accessed: date | None = None
     """The day on which the reader consulted the page; None if it is not stated."""
+    authors: tuple[str, ...] = ()
+    """Names as they are written, such as ``Smith, A.``."""
+    year: str = ""
+    """The year of publication; empty if it is not stated."""
     pasted: "PastedCitation | None" = None
     """The citation that the user pasted."""
     url_status: UrlStatus = "bot: unknown"
@@ -131,6 +135,19 @@ class PastedCitation(NamedTuple):
     dates: "tuple[FoundDate, ...]"
     """Its dates, as they are written."""
 
+    @property
+    def has_archive_link(self) -> bool:
+        """Whether it has a link to a copy already."""
+        place = self.place
+        if place is None or place.link is None or place.before_link:
+            return False
+        return place.link.end > place.link.start
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether no copy is added, because its own archive link stays."""
+        return self.place is not None and self.place.link is None
+
 
 class PageDescription(NamedTuple):
     """What the text with the reference says about its page."""
@@ -140,6 +157,29 @@ class PageDescription(NamedTuple):
     accessed: date | None = None
     pasted: "PastedCitation | None" = None
     """The text itself, if it is a citation that the copy can be added to."""
+    authors: tuple[str, ...] = ()
+    year: str = ""
+
+    @property
+    def taken_over(self) -> str:
+        """What citations take over from the text, and what not; empty if there is no text."""
+        parts = {
+            "author": self.authors,
+            "year": self.year,
+            "title": self.title,
+            "day of access": self.accessed,
+        }
+        taken = [name for name, value in parts.items() if value]
+        if not (taken or self.pasted):
+            return ""
+        absent = [name for name in ("author", "title") if name not in taken]
+        date = "full date" if self.year else "date of publication"
+        left = ", ".join((*absent, "work", "publisher"))
+        if not taken:
+            return f"nothing (no {left} or {date})"
+        *first, last = taken
+        listed = f"{', '.join(first)} and {last}" if first else last
+        return f"{listed}; not {left} or {date}"
 
 
 NO_DESCRIPTION: Final = PageDescription()
@@ -168,6 +208,8 @@ def copy_found(
         raw=delivers_raw(resolution.query, memento, entry),
         title=title or described.title or None,
         accessed=described.accessed,
+        authors=described.authors,
+        year=described.year,
         pasted=_with_its_link(described.pasted, resolution),
         url_status=described.url_status or "bot: unknown",
     )
@@ -176,15 +218,20 @@ def copy_found(
 def _with_its_link(
     pasted: PastedCitation | None, resolution: Resolution
 ) -> PastedCitation | None:
-    """Return *pasted*; its own archive link stays if its archive said nothing of that copy."""
-    place = None if pasted is None else pasted.place
-    if pasted is None or place is None or place.before_link or not place.link:
+    """Return *pasted*; its own archive link stays if its archive said nothing of that copy.
+
+    It does not stay if that archive is closed for good, or given up in the preferences.
+    """
+    if pasted is None or pasted.place is None or not pasted.has_archive_link:
         return pasted
-    query, named = resolution.query, resolution.query.archive
-    is_unchecked = query.by_id or resolution.unqueried or named in resolution.failed
-    is_link = place.link.end > place.link.start
-    keeps = is_link and named is not None and is_unchecked
-    return pasted._replace(place=place._replace(link=None)) if keeps else pasted
+    query, named, skip = resolution.query, resolution.query.archive, resolution.unqueried
+    is_unchecked = query.by_id or skip or named in resolution.failed
+    is_closed = skip is not None and skip.cause == "defunct"
+    if named is None or not is_unchecked or is_closed:
+        return pasted
+    if not resolution.preferences.allow(named):
+        return pasted
+    return pasted._replace(place=pasted.place._replace(link=None))
 
 
 def copy_behind(link: str, registry: Registry) -> Copy:

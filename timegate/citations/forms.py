@@ -14,8 +14,9 @@ from urllib.parse import quote, urlsplit
 
 from archives.diagnostics import Malformed
 from archives.moment import Moment
+from archives.regex_compat import compiled
 from archives.uri import negotiable
-from timegate.citations import Copy, citation, item_of
+from timegate.citations import Copy, PageDescription, citation, item_of
 from timegate.identifiers.duri import Duri
 from timegate.text import MONTH_NAMES, masked
 
@@ -55,6 +56,16 @@ LABELS: Final[Mapping[Form, str]] = {
     "csl": "CSL-JSON",
 }
 """The name of each form for people."""
+OF_DESCRIPTION: Final[tuple[Form, ...]] = (
+    *("cs1", "apa", "mla", "chicago", "iso690", "bibtex", "ris", "csl"),
+)
+"""The forms that state author, year, title and day of access."""
+_OF_NOTATION: Final[Mapping[str, Form]] = {
+    "wikitext": "cs1",
+    "bibtex": "bibtex",
+    "prose": "pasted",
+}
+"""The form in which a pasted citation comes back."""
 _LONGEST_TITLE: Final = 300
 _NOT_IN_KEY: Final = re.compile(r"[^a-z0-9]++")
 # RFC 3986 without the characters that end a field, a link or a parameter in some notation:
@@ -67,6 +78,40 @@ def reference(form: Form, copy: Copy) -> str | None:
     if not (negotiable(copy.uri) and negotiable(copy.original)):
         return None
     return _WRITERS[form](copy)
+
+
+def pasted_words(copy: Copy, difference: str) -> str:
+    """Return where the pasted citation is, and what was done to it; empty if there is none.
+
+    *difference* is how the copy differs from the one that is cited; empty if it does not.
+    """
+    pasted = copy.pasted
+    if pasted is None:
+        return ""
+    begin = f"The citation from your text is under {LABELS[_OF_NOTATION[pasted.notation]]}"
+    if pasted.is_unchanged:
+        return f"{begin}, unchanged: its own archive link was not checked"
+    if not pasted.has_archive_link:
+        return f"{begin}, with the copy added"
+    other = f". The new copy: {difference}" if difference else ""
+    return f"{begin}, with a new archive link in place of its own{other}"
+
+
+def description_words(described: PageDescription) -> str:
+    """Return what the other styles take over from a text; empty if there is none."""
+    if not described.taken_over:
+        return ""
+    pasted = described.pasted
+    own = None if pasted is None else _OF_NOTATION[pasted.notation]
+    *first, last = (LABELS[form] for form in OF_DESCRIPTION if form != own)
+    styles = f"{', '.join(first)} and {last}"
+    return f"{styles} take over from your text: {described.taken_over}. Add what is missing"
+
+
+def comes_back(form: Form, copy: Copy) -> bool:
+    """Whether the reference in the notation *form* is the pasted citation itself."""
+    pasted = copy.pasted
+    return pasted is not None and form in ("pasted", _OF_NOTATION[pasted.notation])
 
 
 def _pwid(copy: Copy) -> str | None:
@@ -119,6 +164,8 @@ def _cs1(copy: Copy) -> str:
     if completed := _completed(copy, "wikitext"):
         return completed
     fields = {
+        **_cs1_authors(copy),
+        **({"date": copy.year} if copy.year else {}),
         "title": _wikitext(_title(copy)),
         "url": _url(copy.original),
         "website": _wikitext(_site(copy)),
@@ -129,6 +176,32 @@ def _cs1(copy: Copy) -> str:
     if copy.accessed:
         fields["access-date"] = copy.accessed.isoformat()
     return "{{cite web " + " ".join(f"|{name}={value}" for name, value in fields.items()) + "}}"
+
+
+def _cs1_authors(copy: Copy) -> dict[str, str]:
+    """Return the parameters for the authors, numbered if there are several."""
+    fields: dict[str, str] = {}
+    for number, name in enumerate(copy.authors, start=1):
+        digit = str(number) if len(copy.authors) > 1 else ""
+        family, given = _parts_of(name)
+        written = {f"last{digit}": family, f"first{digit}": given}
+        names = written if given else {f"author{digit}": family}
+        fields |= {name: _wikitext(_plain(value)) for name, value in names.items()}
+    return fields
+
+
+def _parts_of(name: str) -> tuple[str, str]:
+    """Return the family name and the given names; several names are one family name."""
+    family, comma, given = name.partition(", ")
+    is_one = comma and not ("," in given or " and " in given or " et al" in given)
+    return (family, given) if is_one else (name, "")
+
+
+def _authors(copy: Copy, last: str = ", and ") -> str:
+    """Return the authors as one text, with a point at its end; empty if none is stated."""
+    *others, name = copy.authors or ("",)
+    names = f"{', '.join(others)}{last}{name}" if others else name
+    return _ended(_plain(names)) if names else ""
 
 
 def _wiki_link(copy: Copy) -> str:
@@ -154,7 +227,9 @@ def _bibtex(copy: Copy) -> str:
     if completed := _completed(copy, "bibtex"):
         return completed
     fields = {
+        **({"author": " and ".join(map(_bibtex_name, copy.authors))} if copy.authors else {}),
         "title": "{" + _tex(_title(copy)) + "}",
+        **({"year": copy.year} if copy.year else {}),
         "url": _url(copy.uri),
         **({"urldate": copy.accessed.isoformat()} if copy.accessed else {}),
         "note": _tex(_note(copy)),
@@ -164,12 +239,25 @@ def _bibtex(copy: Copy) -> str:
     return f"@misc{{{key},\n{body}}}"
 
 
+def _bibtex_name(name: str) -> str:
+    """Return *name*; several names are one in braces, because BibTeX divides at commas."""
+    is_one = _parts_of(name)[1] != ""
+    return _tex(_plain(name)) if is_one else "{" + _tex(_plain(name)) + "}"
+
+
+def _csl_name(name: str) -> dict[str, str]:
+    family, given = map(_plain, _parts_of(name))
+    return {"family": family, "given": given} if given else {"literal": family}
+
+
 def _csl(copy: Copy) -> str:
     """Return CSL-JSON. The URL is that of the copy, which styles print."""
     day = copy.accessed
     item = {
         "id": _key(copy),
         "type": "webpage",
+        **({"author": [*map(_csl_name, copy.authors)]} if copy.authors else {}),
+        **({"issued": {"date-parts": [[int(copy.year)]]}} if copy.year else {}),
         "title": _title(copy),
         "container-title": _site(copy),
         "URL": _url(copy.uri),
@@ -184,7 +272,9 @@ def _csl(copy: Copy) -> str:
 def _iso690(copy: Copy) -> str:
     viewed = f" [viewed {copy.accessed.isoformat()}]" if copy.accessed else ""
     name = _pwid(copy) or _duri(copy)
-    text = f"{_title(copy)} [online]{viewed}. Archived {copy.captured} by "
+    author = f"{_authors(copy)} " if copy.authors else ""
+    year = f". {copy.year}" if copy.year else ""
+    text = f"{author}{_title(copy)} [online]{year}{viewed}. Archived {copy.captured} by "
     text += f"{_plain(copy.archive)}. Available from: {_url(copy.uri)}. "
     text += f"Original: {_url(copy.original)}."
     return f"{text} {name}" if name else text
@@ -193,13 +283,15 @@ def _iso690(copy: Copy) -> str:
 def _apa(copy: Copy) -> str:
     """Return a reference in the style of APA 7; a page without an author begins with its title.
 
-    The date of publication is not known: ``n.d.``
+    Without a known year of publication, it is ``n.d.``
     """
     original = _url(copy.original)
     if copy.accessed:
         original = f"Retrieved {_american_day(copy.accessed)}, from {original}"
+    year, title = f"({copy.year or 'n.d.'}).", _ended(_title(copy))
+    begin = f"{_authors(copy, ', & ')} {year} {title}" if copy.authors else f"{title} {year}"
     return (
-        f"{_ended(_title(copy))} (n.d.). {_ended(_site(copy))} {original}; archived "
+        f"{begin} {_ended(_site(copy))} {original}; archived "
         f"{_american(copy.captured)}, by {_plain(copy.archive)}, {_url(copy.uri)}"
     )
 
@@ -207,8 +299,10 @@ def _apa(copy: Copy) -> str:
 def _mla(copy: Copy) -> str:
     """Return a reference in the style of MLA 9: the page, then the archive that contains it."""
     accessed = f" Accessed {_mla_day(copy.accessed)}." if copy.accessed else ""
+    author = f"{_authors(copy)} " if copy.authors else ""
+    year = f"{copy.year}, " if copy.year else ""
     return (
-        f"“{_ended(_title(copy))}” {_site(copy)}, {_url(copy.original)}. "
+        f"{author}“{_ended(_title(copy))}” {_site(copy)}, {year}{_url(copy.original)}. "
         f"{_plain(copy.archive)}, archived {_mla_date(copy.captured)}, "
         f"{_url(copy.uri)}.{accessed}"
     )
@@ -217,8 +311,11 @@ def _mla(copy: Copy) -> str:
 def _chicago(copy: Copy) -> str:
     """Return an entry of a bibliography in the style of Chicago 17."""
     accessed = f" Accessed {_american_day(copy.accessed)}." if copy.accessed else ""
+    title, site = f"“{_ended(_title(copy))}”", _site(copy)
+    begin = f"{_authors(copy)} {title} {site}." if copy.authors else f"{site}. {title}"
+    year = f" {copy.year}." if copy.year else ""
     return (
-        f"{_site(copy)}. “{_ended(_title(copy))}”{accessed} {_url(copy.original)}. Archived "
+        f"{begin}{year}{accessed} {_url(copy.original)}. Archived "
         f"{_american(copy.captured)}, by {_plain(copy.archive)}. {_url(copy.uri)}."
     )
 
@@ -228,7 +325,9 @@ def _ris(copy: Copy) -> str:
     name = _pwid(copy) or _duri(copy)
     lines = [
         ("TY", "ELEC"),
+        *(("AU", _plain(name)) for name in copy.authors),
         ("TI", _title(copy)),
+        *([("PY", copy.year)] if copy.year else []),
         ("T2", _site(copy)),
         *([("Y2", copy.accessed.strftime("%Y/%m/%d"))] if copy.accessed else []),
         ("UR", _url(copy.uri)),
@@ -336,12 +435,19 @@ def _plain(text: str) -> str:
     return " ".join(words)[:_LONGEST_TITLE]
 
 
-_WIKITEXT: Final = str.maketrans({c: f"&#{ord(c)};" for c in "&<>[]{|}'~_"})
+# A tag, an entity, italics, a signature, a magic word: a single one of '~_ is only itself.
+_WIKITEXT: Final = compiled(
+    r"[<>\[\]{|}]|&(?=#?[^\W_]{1,40};)|'(?=')|(?<=')'|~(?=~)|(?<=~)~|_(?=_)|(?<=_)_"
+)
 
 
 def _wikitext(text: str) -> str:
     """Return *text* with the markup of wikitext (links, ``''``, ``~~~~``) as entities."""
-    return text.translate(_WIKITEXT)
+    # Without an opening bracket, a closing one ends no tag.
+    kept = ">" if "<" not in text else None
+    return _WIKITEXT.sub(
+        lambda found: kept if found[0] == kept else f"&#{ord(found[0])};", text
+    )
 
 
 _TEX: Final = str.maketrans(

@@ -35,7 +35,7 @@ from timegate.cli.batch_options import BatchOptions
 from timegate.cli.given import piped_instead
 from timegate.cli.lists import ListJob, OpenEngines, local_engines, rates_in, run_list
 from timegate.cli.options import BASE_URL, DEMO_LINKS, is_file
-from timegate.cli.output import echo_text, typed_changed, typed_instead, typed_with, ungrouped
+from timegate.cli.output import echo_text, typed_changed, typed_with, ungrouped
 from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
 from timegate.references.formats import REWRITTEN
@@ -165,7 +165,8 @@ class _Batch:
         _print(self._summary(statistics))
         for line in () if changed is None else changed.lines:
             _print(line)
-        if is_demo(self._config.registry) and not sys.stderr.isatty():
+        is_linked = statistics.total > 0 and is_demo(self._config.registry)
+        if is_linked and not sys.stderr.isatty():
             _print(DEMO_LINKS)
         for line in self._not_read():
             _print(line)
@@ -179,15 +180,27 @@ class _Batch:
                 f"{counted(without, 'line')} {have} no reference: the list was read as text; "
                 "--input-format lines reports every line"
             )
+        if unlinked := self._source.entries_without():
+            entries = "1 entry was" if unlinked == 1 else f"{unlinked} entries were"
+            yield f"{entries} passed over, without a link"
         if passed := self._source.passed_over():
-            were = "was" if passed == 1 else "were"
-            line = f"{typed_instead('--batch', '-')} < {shlex.quote(self._options.batch or '')}"
-            is_named = self._options.input_format is not None
-            how = "read standard input without --input-format" if is_named else line
-            yield (
-                f"{counted(passed, 'citation')} {were} passed over, neither marked as dead nor "
-                f"with an archive link; to resolve them too: {how}"
-            )
+            yield self._passed(passed)
+
+    def _passed(self, passed: int) -> str:
+        """Return how many citations were passed over, and how their copies are found."""
+        were = "was" if passed == 1 else "were"
+        changes, how = {"--batch": "-"}, "read standard input without --input-format"
+        what = "to resolve them too"
+        if self._is_rewritten:
+            # In the document they would stay as they are.
+            changes |= self._rows_instead()
+            what, how = "for a table with their copies", f"{how} and with --to csv"
+        if self._options.input_format is None:
+            how = f"{typed_changed(changes)} < {shlex.quote(self._options.batch or '')}"
+        return (
+            f"{counted(passed, 'citation')} {were} passed over, neither marked as dead nor "
+            f"with an archive link; {what}: {how}"
+        )
 
     def _check_source(self) -> None:
         """Raise BadInput for a list that was misread, before a journal is created."""
@@ -223,7 +236,7 @@ class _Batch:
             return f"{why}\nTry: {self._as_rows()}"
         known = ", ".join(filter(None, _SUFFIXES))
         rewritable = self._source.rewritable
-        line = self._as_document() if rewritable else self._as_rows()
+        line = self._as_document(renamed=False) if rewritable else self._as_rows()
         return (
             f"{output} the format of {suffix} is not known; use {known}, or name it with --to\n"
             f"Try: {line}"
@@ -231,18 +244,31 @@ class _Batch:
 
     def _as_rows(self) -> str:
         """Return the command line with which the results are written as CSV."""
+        return typed_changed(self._rows_instead())
+
+    def _rows_instead(self) -> dict[str, str]:
+        """Return the options with which the results are written as CSV."""
         changes = {}
         if self._options.output != "-":
             changes["--output"] = str(Path(self._options.output).with_suffix(".csv"))
         if self._options.to is not None or not changes:
             changes["--to"] = "csv"
-        return typed_changed(changes)
+        return changes
 
-    def _as_document(self) -> str:
-        """Return the command line with which the document is written again."""
+    def _as_document(self, *, renamed: bool = True) -> str:
+        """Return the command line with which the document is written again.
+
+        *renamed*: into a file with the suffix of its format.
+        """
         # HTML is a report, unless it is asked for as the document.
-        form = self._source.form
-        return typed_instead("--to", "document" if form == "html" else form)
+        form: str = self._source.form
+        suffix = next((end for end, name in _SUFFIXES.items() if name == form), "")
+        changes = {}
+        if renamed and suffix and self._options.output != "-":
+            changes["--output"] = str(Path(self._options.output).with_suffix(suffix))
+        if form == "html" or self._options.to is not None or not changes:
+            changes["--to"] = "document" if form == "html" else form
+        return typed_changed(changes)
 
     def _journal(self, stack: ExitStack) -> Journal:
         """Open the journal next to the output file; without one, a temporary journal."""

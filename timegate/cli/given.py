@@ -16,6 +16,7 @@ from timegate.citations.pasted import described_by
 from timegate.cli.output import TYPED
 from timegate.identifiers import parse
 from timegate.identifiers.model import ParsedIdentifier
+from timegate.references.detection import format_of_name
 from timegate.references.pasted import read_pasted
 from timegate.resolution.query import NotNegotiable
 from timegate.text import counted
@@ -153,8 +154,10 @@ def read_page(text: str, registry: Registry, now: datetime, options: str = "") -
 def piped_instead(name: str) -> str:
     """Return, for the name of a list that is an ID, the line that gives the ID as a list.
 
-    It is empty for any other name.
+    It is empty for any other name, and for one that is that of a file.
     """
+    if _looks_like_file(name):
+        return ""
     try:
         parse(name, load_known())
     except Malformed:
@@ -162,6 +165,18 @@ def piped_instead(name: str) -> str:
     words: tuple[str, ...] = click.get_current_context().meta.get(TYPED, ())
     line = shlex.join(["timegate", *("-" if word == name else word for word in words)])
     return f"\nFor a list of one ID, type: printf '%s\\n' {shlex.quote(name)} | {line}"
+
+
+def _looks_like_file(name: str) -> bool:
+    """Whether *name* is rather that of a file than a URL without its scheme."""
+    if "://" in name:
+        return False
+    folder = name.partition("/")[0] if "/" in name else ""
+    is_path = name.startswith(("/", "./", "../", "~")) or "." not in folder
+    return is_path and (format_of_name(name) is not None or name.lower().endswith(_TEXTS))
+
+
+_TEXTS: Final = (".txt", ".log", ".lst", ".list", ".dat")
 
 
 def refusal_lines(text: str, error: ValueError) -> Iterator[str]:

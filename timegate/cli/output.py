@@ -33,11 +33,6 @@ def typed_with(*more: str) -> str:
     return shlex.join(["timegate", *words[:end], *added, *words[end:]])
 
 
-def typed_instead(option: str, value: str) -> str:
-    """Return the command line of this command, with *value* for *option*."""
-    return typed_changed({option: value})
-
-
 def typed_changed(values: Mapping[str, str]) -> str:
     """Return the command line of this command, with other *values* for options."""
     words = list(click.get_current_context().meta.get(TYPED, ()))

@@ -5,7 +5,7 @@ import json
 import shlex
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -18,8 +18,15 @@ from archives.diagnostics import Malformed
 from archives.moment import Moment
 from archives.registry import Registry
 from timegate.batch.model import code_of, trusted
-from timegate.citations import PageDescription, copy_found
-from timegate.citations.forms import FORMS, Form, reference
+from timegate.citations import Copy, PageDescription, copy_found
+from timegate.citations.forms import (
+    FORMS,
+    LABELS,
+    OF_DESCRIPTION,
+    Form,
+    comes_back,
+    reference,
+)
 from timegate.cli.batch_options import BatchOptions, batch_options, show_queue_progress
 from timegate.cli.given import Given, SeveralFound, read_given
 from timegate.cli.network import here
@@ -159,8 +166,8 @@ async def _resolve(
     elif options.form is not None:
         title = await _title(resolution, registry, titles)
         described = given.described._replace(title=title or given.described.title)
-        _cite(resolution, judged, registry, options, described)
-        _warn(given, judged, code, less)
+        notes = _cite(resolution, judged, registry, options, described)
+        _warn(given, judged, code, (*_less_than_requested(less), *notes))
     else:
         _show(given, resolution, judged, registry)
         lines = (*_less_than_requested(less), *given.said, *_longer(resolution))
@@ -174,12 +181,12 @@ def _less_than_requested(less: Mapping[str, str]) -> Iterator[str]:
         yield f"less than requested: {'; '.join(less.values())}"
 
 
-def _warn(given: Given, judged: Verdict, code: int, less: Mapping[str, str]) -> None:
-    """Print to standard error why a copy that was cited is less than asked."""
+def _warn(given: Given, judged: Verdict, code: int, notes: Sequence[str]) -> None:
+    """Print to standard error why a copy that was cited is less than asked, and *notes*."""
     if code == 1:
         echo(f"{given.title}: {DOUBTED if given.doubt else in_words(judged)}", err=True)
-        for line in (*_less_than_requested(less), *given.said):
-            echo(f"  {line}", err=True)
+    for line in (*notes, *(given.said if code == 1 else ())):
+        echo(f"  {line}", err=True)
 
 
 def _headline(
@@ -284,8 +291,11 @@ def _cite(
     registry: Registry,
     options: ResolveOptions,
     described: PageDescription,
-) -> None:
-    """Print a citation of the copy; if there is none, print why to standard error."""
+) -> Sequence[str]:
+    """Print a citation of the copy; if there is none, print why to standard error.
+
+    Return what became of the citation in the ID.
+    """
     copy = copy_found(resolution, registry, described=described)
     original = resolution.query.original
     text = None
@@ -301,6 +311,31 @@ def _cite(
     else:
         why = ", ".join(result_lines(resolution, judged, registry))
         echo(f"{original}: {why}", err=True)
+    if copy is None or text is None or options.form is None:
+        return ()
+    return [*_notes(options.form, copy, described, resolution, judged)]
+
+
+def _notes(
+    form: Form,
+    copy: Copy,
+    described: PageDescription,
+    resolution: Resolution,
+    judged: Verdict,
+) -> Iterator[str]:
+    """Yield what became of a pasted citation, or what *form* takes over from it."""
+    pasted = copy.pasted
+    if pasted is None or not comes_back(form, copy):
+        if form in OF_DESCRIPTION and described.taken_over:
+            yield f"{LABELS[form]} takes over from your citation: {described.taken_over}"
+    elif pasted.is_unchanged:
+        named = resolution.query.archive
+        yield (
+            f"your citation is unchanged: its archive link was not checked in {named}; "
+            f"--distrust {named} replaces the link"
+        )
+    elif pasted.has_archive_link and judged.match.value != "exact":
+        yield f"the archive link of your citation was replaced; the copy: {in_words(judged)}"
 
 
 @click.command("resolve")
@@ -338,7 +373,8 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
 
     \b
     Exit codes (the highest of all IDs):
-      0  as requested
+      0  as requested; a copy in another archive than the named one counts too, unless
+         --precision demands that archive; also for an empty list
       1  found, but less than requested
       2  invalid identifier, several references in one ID, or bad usage
       3  nothing found, and every archive answered

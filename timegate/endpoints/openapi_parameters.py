@@ -308,6 +308,10 @@ PARAMETERS_BY_KEY: Final[Mapping[str, Json]] = {
         "The day on which the reader consulted the page; without it, none is stated.",
         example="2016-01-22",
     ),
+    "citation": _query(
+        {"type": "string", "maxLength": 4000},
+        "A citation of the page, such as {{cite web |url=...}}, to which the copy is added.",
+    ),
     "url-status": _query(_one_of(get_args(UrlStatus)), "The state of the original, for cs1."),
     "available-url": _query(_URL, "The URL.", "url", required=True, example=_PAGE),
     "timestamp": _query(_DIGITS, "The time; without it, the newest.", example="20101105"),

@@ -4,7 +4,9 @@ A text may have several references, a reference several dates, and an id of an a
 contain the URL of its page.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote, urlencode
 
 from archives.moment import Moment
@@ -32,10 +34,18 @@ class SeveralReferences(Exception):
 
     title = "Several references found"
 
-    def __init__(self, found: "tuple[FoundReference, ...]", at: Moment | None = None) -> None:
-        """*at* is used for references without a date."""
+    def __init__(
+        self,
+        found: "tuple[FoundReference, ...]",
+        at: Moment | None = None,
+        texts: Sequence[str] = (),
+    ) -> None:
+        """*at* is used for references without a date; *texts* are their own citations."""
         super().__init__(self.title)
-        self.choices = tuple(_choice(each, at) for each in found)
+        self.choices = tuple(
+            _choice(each, at, text)
+            for each, text in zip(found, chain(texts, repeat("")), strict=False)
+        )
         self.lines = "\n".join(_line(each, at) for each in found if each.kind == "reference")
         """The references as a batch, one for each line."""
         self.left_out = tuple(
@@ -85,8 +95,11 @@ def _line(found: "FoundReference", at: Moment | None) -> str:
     return f"duri:{at}:{found.identifier}"
 
 
-def _choice(found: "FoundReference", given: Moment | None = None) -> Choice:
-    """Return the search for *found*, at the time *given* if it has no date."""
+def _choice(found: "FoundReference", given: Moment | None = None, text: str = "") -> Choice:
+    """Return the search for *found*, at the time *given* if it has no date.
+
+    *text* is its citation, which is searched for as it is if an address can hold it.
+    """
     if found.kind == "captures":
         path = f"/timemap/html/{quote(found.identifier, safe='')}"
         return Choice(found.identifier, search_of(found.identifier), found.said, path)
@@ -94,13 +107,24 @@ def _choice(found: "FoundReference", given: Moment | None = None) -> Choice:
     if found.kind != "reference":
         said = (*said, found.trouble)
     elif found.dates.doubt:
-        return Choice(found.identifier, search_of(found.restated), said)
+        return Choice(found.identifier, _search_of_first(text, found.restated), said)
     elif given is not None and _is_undated(found):
         at, said = (
             str(given),
             (*said, f"Date used: {spoken(given)}, the date in the Date field"),
         )
-    return Choice(found.identifier, search_of(found.identifier, at), said)
+    return Choice(found.identifier, _search_of_first(text, found.identifier, at), said)
+
+
+def _search_of_first(text: str, reference: str, at: str = "") -> str:
+    """Return the search for *text*, or for its *reference* if no address can hold the text."""
+    query = search_of(text, at)
+    is_held = text and len(query) <= LONGEST_ADDRESS
+    return query if is_held else search_of(reference, at)
+
+
+LONGEST_ADDRESS: Final = 7_500
+"""Octets of the fields in an address. Many proxies refuse request lines of more than 8 kB."""
 
 
 def search_of(reference: str, at: str = "") -> str:
@@ -108,12 +132,19 @@ def search_of(reference: str, at: str = "") -> str:
     return urlencode({"q": reference} | ({"at": at} if at else {}))
 
 
-def date_choices(found: "FoundReference") -> tuple[Choice, ...]:
-    """Return a search for each date that may be meant and is not used."""
+def date_choices(found: "FoundReference", text: str) -> tuple[Choice, ...]:
+    """Return a search of *text* for each date that may be meant and is not used."""
     return tuple(
-        Choice(spoken(moment), search_of(found.identifier, str(moment)))
+        Choice(spoken(moment), search_again(found, text, moment))
         for moment in found.dates.choices
     )
+
+
+def search_again(found: "FoundReference", text: str, at: Moment | None) -> str:
+    """Return the search for the same text at *at*; for a long text, that of its reference."""
+    query = search_of(text, "" if at == found.at else str(at))
+    is_short = len(query) <= LONGEST_ADDRESS
+    return query if is_short else search_of(found.identifier, "" if at is None else str(at))
 
 
 def archive_name(link: str, registry: Registry) -> str:

@@ -11,7 +11,7 @@ from archives.moment import Moment
 from archives.regex_compat import compiled
 from archives.registry import Registry
 from timegate.citations import NO_DESCRIPTION, PageDescription
-from timegate.citations.pasted import described_by
+from timegate.citations.pasted import described_by, own_texts
 from timegate.identifiers import parse
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.pages.choices import (
@@ -19,6 +19,7 @@ from timegate.pages.choices import (
     SeveralReferences,
     Unresolvable,
     date_choices,
+    search_again,
     search_of,
 )
 from timegate.pages.own_addresses import OwnAddresses, OwnReference
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 
 MOST_TEXT: Final = 100_000
 """Characters of a pasted text: some 1,500 references, which are read in half a second."""
-LONGEST_ADDRESS: Final = 7_500
-"""Octets of the fields in an address. Many proxies refuse request lines of more than 8 kB."""
 _MOST_FIELDS: Final = 10
 _LONGEST_DATE: Final = 64
 _MOST_DATES: Final = 5
@@ -140,6 +139,8 @@ class FormQuery:
     """Whether the date in the field is of an earlier search, and was not used."""
     described: PageDescription = NO_DESCRIPTION
     """What the text says about the page, for citations."""
+    text: str = ""
+    """The whole text, with which another date is searched for."""
 
     def field(self, form: FormFields) -> FormFields:
         """Return the form to show: without the date of an earlier search that was not used."""
@@ -153,7 +154,9 @@ class FormQuery:
     @property
     def choices(self) -> tuple[Choice, ...]:
         """Searches with the dates that were not used, if they may be meant."""
-        doubted = date_choices(self.found) if self.found is not None and self.doubt else ()
+        doubted = (
+            date_choices(self.found, self.text) if self.found is not None and self.doubt else ()
+        )
         return (*([self.other] if self.other else []), *doubted)
 
 
@@ -201,11 +204,11 @@ def read_form(
         raise FormRejection(
             status, "Archives cannot be searched for this", str(error)
         ) from error
-    found = found.undated if found is not None and dates.is_of_field else found
     described = NO_DESCRIPTION
     if found is not None:
         query = of_cited_copy(query, found.others, registry)
         described = described_by(found, form.q, registry)
+        found = found.undated if dates.is_of_field else found
     return FormQuery(
         query,
         reading.diagnostics,
@@ -214,6 +217,7 @@ def read_form(
         dates.other,
         dates.other is not None and form.is_date_left and not dates.is_of_field,
         described,
+        form.q,
     )
 
 
@@ -283,20 +287,13 @@ def _beside(form: FormFields, at: Moment, found: "FoundReference") -> _UsedDate:
     is_dated = found.at is not None or dates.doubt
     if form.is_date_left and is_dated:
         left = f"Not used: {form.at}, which was left in the Date field from an earlier search"
-        search = Choice(spoken(at), _search_again(form, found, at))
+        search = Choice(spoken(at), search_again(found, form.q, at))
         return _UsedDate(found.at, (*found.said, left), search)
     passed = ", ".join(date.words for date in listed[:_MOST_DATES])
     used = f"Date used: {form.at}, the date in the Date field"
     name = "that of the text" if found.at is None else spoken(found.at)
-    other = Choice(name, _search_again(form, found, found.at)) if is_dated else None
+    other = Choice(name, search_again(found, form.q, found.at)) if is_dated else None
     return _UsedDate(at, (*found.notes, used, f"Not used: {passed}"), other, is_of_field=True)
-
-
-def _search_again(form: FormFields, found: "FoundReference", at: Moment | None) -> str:
-    """Return the search for the same text at *at*; for a long text, that of its reference."""
-    query = search_of(form.q, "" if at == found.at else str(at))
-    is_short = len(query) <= LONGEST_ADDRESS
-    return query if is_short else search_of(found.identifier, "" if at is None else str(at))
 
 
 def _read(
@@ -319,7 +316,8 @@ def _read(
         return pasted.reading, None
     usable = [found for found in pasted.found if found.kind != "faulty"]
     if len(usable) > 1:
-        raise SeveralReferences(tuple(usable), at)
+        texts = own_texts(text.strip("\r\n").rstrip(), usable, registry, now)
+        raise SeveralReferences(tuple(usable), at, tuple(texts))
     found = usable[0]
     if found.kind != "reference":
         raise Unresolvable(found)

@@ -21,9 +21,13 @@ from archives.moment import Moment
 from archives.regex_compat import compiled
 from archives.registry import Registry
 from timegate.event_loop import SlowWork, end
-from timegate.pages.choices import SeveralReferences, Unresolvable, archive_name
-from timegate.pages.form import (
+from timegate.pages.choices import (
     LONGEST_ADDRESS,
+    SeveralReferences,
+    Unresolvable,
+    archive_name,
+)
+from timegate.pages.form import (
     MOST_TEXT,
     FormFields,
     FormQuery,

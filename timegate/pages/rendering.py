@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from archives.uri import WEB
-from timegate.pages.form import LONGEST_ADDRESS, MOST_TEXT
+from timegate.pages.choices import LONGEST_ADDRESS
+from timegate.pages.form import MOST_TEXT
 from timegate.responses.model import ClientRequest, Response, weights
 from timegate.responses.problems import problem
 from timegate.text import sentence

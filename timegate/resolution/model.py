@@ -127,6 +127,11 @@ class Preferences:
     no_cache: bool = False
     only_if_cached: bool = False
 
+    def allow(self, archive: str) -> bool:
+        """Whether copies in *archive* are accepted."""
+        is_chosen = self.archives is None or archive in self.archives
+        return is_chosen and archive not in self.exclude
+
 
 class CachedAnswer(NamedTuple):
     """An earlier answer of an archive. An outcome of None means that it holds nothing."""

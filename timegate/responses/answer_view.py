@@ -13,14 +13,13 @@ from archives.model import Closest, Memento
 from archives.moment import Moment, second_of
 from archives.registry import Registry
 from timegate.citations import NO_DESCRIPTION, Copy, PageDescription, copy_found
-from timegate.citations.forms import LABELS, reference
-from timegate.identifiers.duri import Duri
+from timegate.citations.forms import LABELS, description_words, pasted_words, reference
 from timegate.resolution.model import Attempt, Query, Resolution
 from timegate.resolution.preferences import parameters_of
 from timegate.responses.problems import failure, printable
 from timegate.responses.quotes import quote_words
-from timegate.responses.referral import Referral
-from timegate.responses.report import known_mementos, referred
+from timegate.responses.referral import Referral, is_demo
+from timegate.responses.report import identifier_of, known_mementos, referred
 from timegate.text import MONTH_NAMES
 from timegate.verdict import Verdict, header_safe, in_words, quoted_location
 from timegate.verdict.words import DOUBTED, Point, Tone, duration, explained, grade
@@ -110,6 +109,10 @@ class AnswerView:
     """What the user can do if there is no copy."""
     described: PageDescription = NO_DESCRIPTION
     """What the reference says of the page, for citations."""
+    said_of_citations: tuple[str, ...] = ()
+    """What became of the pasted citation, and what the citations take over from it."""
+    cite: str = ""
+    """The query string of the page with citations; empty without any."""
     captures: str = ""
     """The path of the list of all captures, at the year of the copy."""
     compared: tuple[CopyView, ...] = ()
@@ -158,6 +161,8 @@ def answer_view(
     live = resolution.live.url if verdict.match.value == "live" and resolution.live else ""
     lacking = None if resolution.memento or live else failure(resolution, registry)
     outcomes = tuple(archive_outcomes(resolution.attempts, resolution.unanswered, registry))
+    copy = copy_found(resolution, registry, described=described)
+    citations = tuple(citation_views(copy))
     return AnswerView(
         match=verdict.match.value,
         tone=tone,
@@ -173,20 +178,67 @@ def answer_view(
         others=tuple(_others(resolution, registry)),
         outcomes=outcomes,
         unanswered=tuple(by_explanation([o for o in outcomes if o.outcome == "unknown"])),
-        citations=tuple(citation_views(copy_found(resolution, registry, described=described))),
+        citations=citations,
         described=described,
+        said_of_citations=said_of_citations(copy, described, resolution, verdict, registry),
+        cite=_cite(citations, copy, described),
         captures=_captures(resolution),
         target=header_safe(_held_as(resolution)),
         stamp="" if query.at is None else query.at.digits[:14],
         start="" if query.at is None else query.at.start,
         end="" if query.at is None else query.at.end,
-        identifier=query.identifier or _dated(query),
+        identifier=identifier_of(query),
         referral=unchecked,
         compared=tuple(_beside(resolution, registry)),
         quote=_quote(resolution, registry),
         parameters=urlencode(parameters_of(resolution.preferences)),
         look=_look(resolution),
     )
+
+
+def said_of_citations(
+    copy: Copy | None,
+    described: PageDescription,
+    resolution: Resolution,
+    verdict: Verdict,
+    registry: Registry,
+) -> tuple[str, ...]:
+    """Return what became of the pasted citation, and what the citations take over from it."""
+    if copy is None:
+        return ()
+    difference = "" if verdict.match.value == "exact" else in_words(verdict)
+    way = ""
+    if copy.pasted is not None and copy.pasted.is_unchanged:
+        form = "bibtex" if copy.pasted.notation == "bibtex" else "cs1"
+        options = f"{' --demo' if is_demo(registry) else ''} --format {form}"
+        command = f"timegate resolve{options} --distrust {resolution.query.archive} TEXT"
+        way = f"To replace it, on the command line: {command}"
+    words = (pasted_words(copy, difference), way, description_words(described))
+    return tuple(filter(None, words))
+
+
+_LONGEST_QUERY: Final = 7_000
+"""Octets of a query string. Many proxies refuse request lines of more than 8 kB."""
+
+
+def _cite(
+    citations: Sequence[CitationView], copy: Copy | None, described: PageDescription
+) -> str:
+    """Return the query string for `/cite` of the copy, with what is known of the page.
+
+    It has the pasted citation, unless that is unchanged or too long.
+    """
+    if copy is None or not citations:
+        return ""
+    members = {"id": citations[0].text, "title": described.title}
+    members["url-status"] = described.url_status or ""
+    members["access-date"] = str(described.accessed or "")
+    pasted = copy.pasted
+    if pasted is not None and not pasted.is_unchanged:
+        whole = urlencode({"id": citations[0].text, "citation": pasted.text})
+        if len(whole) <= _LONGEST_QUERY:
+            return whole
+    return urlencode({name: value for name, value in members.items() if value})
 
 
 def _with_scheme(point: Point, query: Query, verdict: Verdict) -> Point:
@@ -257,13 +309,6 @@ def _held_as(resolution: Resolution) -> str:
     """Return the URL variant under which archives hold the page, as far as known."""
     best = resolution.best
     return resolution.query.original if best is None else best.original
-
-
-def _dated(query: Query) -> str:
-    """Return the query as an identifier: a URL with a time is a duri."""
-    if query.at is None:
-        return query.original
-    return Duri(query.at, query.original).canonical or query.original
 
 
 def spoken(moment: Moment) -> str:

@@ -14,7 +14,7 @@ from timegate.resolution.model import Attempt, Preferences, Resolution
 from timegate.resolution.query import NotNegotiable
 from timegate.responses.model import Response
 from timegate.responses.referral import missing_named_archive, named_archive
-from timegate.responses.report import live_member, referred, unasked
+from timegate.responses.report import identifier_of, live_member, referred, unasked
 from timegate.text import escaped, sentence
 
 PROBLEM_TYPE: Final = "application/problem+json"
@@ -254,7 +254,7 @@ def nothing_found(
     missing = None if registry is None else missing_named_archive(resolution, registry)
     members = {
         "archives": _attempts(resolution),
-        "identifier": resolution.query.identifier or resolution.query.original,
+        "identifier": identifier_of(resolution.query),
         **({"wait": wait} if (wait := resolution.preferences.wait) else {}),
         **unchecked,
         **live_member(resolution),

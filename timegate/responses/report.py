@@ -12,8 +12,9 @@ from archives.moment import Moment, second_of
 from archives.registry import Registry
 from archives.uri import WEB
 from timegate.citations import cited
+from timegate.identifiers.duri import Duri
 from timegate.identifiers.pwid import minted
-from timegate.resolution.model import Attempt, Resolution
+from timegate.resolution.model import Attempt, Query, Resolution
 from timegate.responses.quotes import quote_json
 from timegate.responses.referral import Referral, referral
 from timegate.text import masked
@@ -34,7 +35,10 @@ _LONGEST_REASON: Final = 300
 
 
 def summary(resolution: Resolution, verdict: Verdict, registry: Registry) -> Json:
-    """Return the verdict and the memento in plain JSON types: the body of a redirect (X-1)."""
+    """Return the verdict and the memento in plain JSON types: the body of a redirect (X-1).
+
+    A URL with a time has no identifier here: an answer of a TimeGate may be that of many.
+    """
     return {
         "identifier": resolution.query.identifier,
         "original": resolution.query.original,
@@ -50,7 +54,7 @@ def report(resolution: Resolution, verdict: Verdict, registry: Registry, base_ur
     """Return the whole report on a resolution, in plain JSON types."""
     query = resolution.query
     return {
-        "identifier": query.identifier,
+        "identifier": identifier_of(query),
         "original": query.original,
         **_members(verdict),
         "memento": _memento(resolution, registry),
@@ -66,6 +70,13 @@ def report(resolution: Resolution, verdict: Verdict, registry: Registry, base_ur
         "headline": grade(verdict, resolution.preferences.status).headline,
         "words": in_words(verdict),
     }
+
+
+def identifier_of(query: Query) -> str:
+    """Return the identifier of *query*: that of a URL with a time is a duri."""
+    if query.identifier is not None or query.at is None:
+        return query.identifier or query.original
+    return Duri(query.at, query.original).canonical or query.original
 
 
 def _members(verdict: Verdict) -> Json:

@@ -13,9 +13,19 @@ from hypothesis import strategies as st
 
 from archives.moment import Moment
 from archives.registry import load_known
-from timegate.citations import Copy, access_day
-from timegate.citations.forms import FORMS, FORMS_OF_COPIES, LABELS, Form, reference
+from timegate.citations import Copy, PageDescription, PastedCitation, access_day
+from timegate.citations.forms import (
+    FORMS,
+    FORMS_OF_COPIES,
+    LABELS,
+    Form,
+    description_words,
+    pasted_words,
+    reference,
+)
 from timegate.identifiers import parse
+from timegate.references import Item, TextSpan
+from timegate.references.model import ReferencePlace
 from timegate.references.pasted import read_pasted
 
 REGISTRY = load_known()
@@ -324,3 +334,52 @@ def test_a_title_never_breaks_the_line_or_the_notation(title: str, form: Form) -
 def _balanced(text: str) -> bool:
     plain = text.replace("\\{", "").replace("\\}", "")
     return plain.count("{") == plain.count("}")
+
+
+@pytest.mark.parametrize(
+    ("title", "written"),
+    [
+        ("The museum's opening", "The museum's opening"),
+        ("Q&A > Home ~ a_b", "Q&A > Home ~ a_b"),
+        ("''x'' &amp; ~~~~ __TOC__", "&#39;&#39;x&#39;&#39; &#38;amp; "),
+        ("<b> {{x}} [a|b]", "&#60;b&#62; &#123;&#123;x&#125;&#125; &#91;a&#124;b&#93;"),
+    ],
+)
+def test_wikitext_has_entities_only_where_a_character_is_markup(
+    title: str, written: str
+) -> None:
+    text = reference("wikitext", replace(COPY, title=title)) or ""
+
+    assert f" {written}" in text
+    assert "~~~" not in text
+    assert "__" not in text
+
+
+def placed(text: str, link: TextSpan | None, before_link: str = "") -> PastedCitation:
+    place = ReferencePlace(Item(0, text, (text,)), link, before_link=before_link)
+    return PastedCitation(text, "wikitext", place, ())
+
+
+@pytest.mark.parametrize(
+    ("pasted", "words"),
+    [
+        (placed("a", None), ", unchanged: its own archive link was not checked"),
+        (placed("a", TextSpan(0, 1)), ", with a new archive link in place of its own. The new"),
+        (placed("a", TextSpan(1, 1), " |archive-url="), ", with the copy added"),
+    ],
+)
+def test_it_is_said_what_was_done_to_a_pasted_citation(
+    pasted: PastedCitation, words: str
+) -> None:
+    said = pasted_words(replace(COPY, pasted=pasted), "8 days later")
+
+    assert said.startswith(f"The citation from your text is under Wikipedia{words}")
+
+
+def test_the_styles_that_take_over_a_description_are_named_without_its_own() -> None:
+    described = PageDescription("T", pasted=placed("a", None))
+
+    assert description_words(described).startswith(
+        "APA, MLA, Chicago, ISO 690, BibTeX, RIS and"
+    )
+    assert description_words(PageDescription()) == ""

@@ -1,5 +1,6 @@
 """A pasted citation: what it says, and the citation itself with a copy added."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
@@ -9,7 +10,7 @@ from archives.moment import Moment
 from archives.registry import load_known
 from timegate.citations import Copy, PageDescription
 from timegate.citations.forms import Form, reference
-from timegate.citations.pasted import described_by
+from timegate.citations.pasted import MOST_CARRIED, described_by, own_texts
 from timegate.references.pasted import read_pasted
 
 REGISTRY = load_known()
@@ -123,3 +124,93 @@ def test_the_day_of_access_is_that_of_the_citation() -> None:
     text = f"{{{{cite web |url={URL} |access-date=3 May 2009 |date=2008-01-01}}}}"
 
     assert described(text).accessed == date(2009, 5, 3)
+
+
+APA = f"Smith, A., & Doe, B. (2009). The hours. City. Retrieved May 3, 2009, from {URL}"
+
+
+def written(text: str, form: Form) -> str:
+    said = described(text)
+    copy = replace(COPY, title=said.title, authors=said.authors, year=said.year)
+    return reference(form, replace(copy, accessed=said.accessed, pasted=said.pasted)) or ""
+
+
+@pytest.mark.parametrize(
+    ("form", "begin"),
+    [
+        (
+            "apa",
+            "Smith, A., & Doe, B. (2009). The hours. museum.example. Retrieved May 3, 2009",
+        ),
+        ("mla", "Smith, A., and Doe, B. “The hours.” museum.example, 2009, http://"),
+        ("chicago", "Smith, A., and Doe, B. “The hours.” museum.example. 2009. Accessed May 3"),
+        ("iso690", "Smith, A., and Doe, B. The hours [online]. 2009 [viewed 2009-05-03]."),
+        (
+            "cs1",
+            "{{cite web |last1=Smith |first1=A. |last2=Doe |first2=B. |date=2009 |title=The",
+        ),
+        ("ris", "TY  - ELEC\nAU  - Smith, A.\nAU  - Doe, B.\nTI  - The hours\nPY  - 2009\n"),
+    ],
+)
+def test_the_styles_take_over_author_year_and_title_of_prose(form: Form, begin: str) -> None:
+    assert written(APA, form).startswith(begin)
+
+
+def test_bibtex_and_csl_have_author_and_year_in_their_fields() -> None:
+    several = f"Smith, Anna, and Ben Doe. “The hours.” City, 2009, {URL}."
+
+    assert "author = {Smith, A. and Doe, B.},\n" in written(APA, "bibtex")
+    assert "author = {{Smith, Anna, and Ben Doe}},\n" in written(several, "bibtex")
+    assert "  year = {2009},\n" in written(several, "bibtex")
+    (item,) = json.loads(written(APA, "csl"))
+    assert item["author"][0] == {"family": "Smith", "given": "A."}
+    assert item["issued"] == {"date-parts": [[2009]]}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            APA,
+            "author, year, title and day of access; not work, publisher or full date",
+        ),
+        (
+            f"{{{{cite web |url={URL} |title=T |last=A}}}}",
+            "title; not author, work, publisher or date of publication",
+        ),
+        (
+            f"The museum has other hours: {URL}",
+            "nothing (no author, title, work, publisher or date of publication)",
+        ),
+        (f"{URL} (2009)", ""),
+    ],
+)
+def test_what_is_taken_over_is_said_and_what_is_not(text: str, words: str) -> None:
+    assert described(text).taken_over == words
+
+
+TEMPLATE = f"{{{{cite web |url={URL} |title=T |access-date=3 May 2009}}}}"
+ENTRY = f"@online{{a,\n title={{A {{Book}}}},\n url={{{URL}}},\n urldate={{2009-05-03}}\n}}"
+RECORD = f"TY  - ELEC\nTI  - T\nUR  - {URL}\nER  -"
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        (
+            f"A<ref>{TEMPLATE}</ref> b<ref>{{{{cite web|url=http://b.example/}}}}</ref>",
+            TEMPLATE,
+        ),
+        (f"{TEMPLATE} and {{{{cite web|url=http://b.example/}}}}", TEMPLATE),
+        (f"{ENTRY}\n@online{{b, url={{http://b.example/}}}}", ENTRY),
+        (f"{RECORD}\n\nTY  - ELEC\nUR  - http://b.example/\nER  -\n", RECORD),
+        (f"{APA}\r\nDoe, B. Other hours. http://b.example/ (5 May 2010)", APA),
+        (f"{APA} or http://b.example/", ""),
+        (f"{URL}\nhttp://b.example/", ""),
+        (f"{APA}{'.' * MOST_CARRIED}\nhttp://b.example/", ""),
+    ],
+)
+def test_one_of_several_references_has_a_text_of_its_own(text: str, own: str) -> None:
+    found = read_pasted(text, REGISTRY, NOW).found
+
+    assert next(own_texts(text, found, REGISTRY, NOW)) == own

@@ -1,5 +1,6 @@
 """Errors of the command line end with the words to type."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -274,3 +275,137 @@ def test_an_id_in_the_place_of_a_list_comes_with_the_line_to_type(
 
     assert result.exit_code == 2
     assert f"printf '%s\\n' {MUSEUM} | {line}" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        ("out2.md", "--output out2.bib"),
+        ("out2.ris", "--output out2.bib"),
+        ("out2.xyz", "--output out2.xyz --to bibtex"),
+    ],
+)
+def test_a_document_is_not_led_into_a_file_of_another_format(
+    tmp_path: Path, output: str, line: str
+) -> None:
+    (tmp_path / "refs.bib").write_text(f"@misc{{a, url={{{MUSEUM}}}}}\n")
+    with pytest.MonkeyPatch.context() as here:
+        here.chdir(tmp_path)
+        result = run("resolve", "--demo", "--batch", "refs.bib", "--output", output)
+
+    assert f"Try: timegate resolve --demo --batch refs.bib {line}\n" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["nofile.bib", "./nofile.txt", "lists/nofile.csv"])
+def test_of_a_name_of_a_file_it_is_only_said_that_there_is_none(name: str) -> None:
+    result = run("resolve", "--demo", "--batch", name)
+
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"Error: {name}: cannot be read: No such file or directory\n")
+
+
+def test_entries_without_a_link_are_counted(tmp_path: Path) -> None:
+    entry = f"@misc{{a, url={{{MUSEUM}}}, urldate={{2010-11-05}}}}\n@book{{b, title={{B}}}}\n"
+    (tmp_path / "refs.bib").write_text(entry)
+    record = f"TY  - ELEC\nUR  - {MUSEUM}\nER  - \nTY  - BOOK\nTI  - B\nER  - \n"
+    (tmp_path / "refs.ris").write_text(record)
+
+    for name in ("refs.bib", "refs.ris"):
+        result = run("resolve", "--demo", "--batch", str(tmp_path / name), "--to", "csv")
+        assert result.stderr.endswith("1 entry was passed over, without a link\n")
+
+
+def test_an_empty_list_says_nothing_of_links_of_the_demo(tmp_path: Path) -> None:
+    (tmp_path / "refs.bib").write_text("")
+
+    result = run("resolve", "--demo", "--batch", str(tmp_path / "refs.bib"))
+
+    assert result.exit_code == 0
+    assert result.stderr == "no references: the list is empty\n"
+
+
+def test_the_advice_for_citations_of_a_document_leads_to_their_copies(tmp_path: Path) -> None:
+    (tmp_path / "a.wiki").write_text(f"{{{{cite web|url={MUSEUM}|access-date=2010-11-05}}}}\n")
+    with pytest.MonkeyPatch.context() as here:
+        here.chdir(tmp_path)
+        result = run("resolve", "--demo", "--batch", "a.wiki", "--output", "new.wiki")
+
+    line = "timegate resolve --demo --batch - --output new.csv < a.wiki"
+    assert result.stderr.endswith(f"for a table with their copies: {line}\n")
+
+
+def test_the_help_says_what_the_exit_code_0_means() -> None:
+    words = " ".join(run("resolve", "--help").stdout.split())
+
+    assert "a copy in another archive than the named one counts too, unless" in words
+
+
+CLOSED = "http://collections.europarchive.org/tna/20120501000000/http://museum.example/"
+OF_CLOSED = (
+    f"{{{{cite web|url={MUSEUM}|title=T|archive-url={CLOSED}|archive-date=1 May 2012"
+    "|url-status=dead}}"
+)
+OF_ID = (
+    "{{cite web |url=http://museum.example/opening-hours |archive-url=https://archive.ph/AbCdE"
+    " |archive-date=15 June 2009 |url-status=dead}}"
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        ((), 1, "the archive link of your citation was replaced; the copy: 8 days later,"),
+        (("--tolerance", "30d"), 0, "was replaced; the copy: 8 days later, in another archive"),
+    ],
+)
+def test_a_link_into_an_archive_that_is_closed_is_replaced_in_a_citation(
+    options: tuple[str, ...], code: int, said: str
+) -> None:
+    result = run("resolve", "--demo", "--format", "cs1", *options, OF_CLOSED)
+
+    assert result.exit_code == code
+    assert "|archive-date=9 May 2012|url-status=dead}}" in result.stdout
+    assert "europarchive" not in result.stdout
+    assert said in result.stderr
+
+
+def test_a_citation_that_stays_comes_with_the_way_to_replace_its_link() -> None:
+    result = run("resolve", "--demo", "--format", "cs1", OF_ID)
+    again = run("resolve", "--demo", "--format", "cs1", "--distrust", "archive-today", OF_ID)
+
+    assert result.stdout == f"{OF_ID}\n"
+    assert "your citation is unchanged: its archive link was not checked" in result.stderr
+    assert "; --distrust archive-today replaces the link" in result.stderr
+    assert "20090615183020/http://museum.example/opening-hours" in again.stdout
+    assert "archive.ph" not in again.stdout
+
+
+def test_a_batch_names_the_tolerance_that_replaces_a_link(tmp_path: Path) -> None:
+    (tmp_path / "a.wiki").write_text(f"{OF_CLOSED}\n")
+    batch = ("resolve", "--demo", "--batch", str(tmp_path / "a.wiki"), "--output")
+
+    result = run(*batch, str(tmp_path / "new.wiki"))
+    again = run(*batch, str(tmp_path / "again.wiki"), "--tolerance", "9d")
+
+    assert "was not queried; --tolerance 9d replaces the link)" in result.stderr
+    assert "1 link replaced" in again.stderr
+
+
+def test_what_a_style_takes_over_from_a_citation_is_said() -> None:
+    text = f"Smith, A. (2009). The museum. City. Retrieved November 5, 2010, from {MUSEUM}"
+    result = run("resolve", "--demo", "--format", "apa", text)
+
+    assert result.stdout.startswith("Smith, A. (2009). The museum. museum.example. Retrieved")
+    assert (
+        "APA takes over from your citation: author, year, title and day of access; not"
+        in result.stderr
+    )
+
+
+def test_a_url_with_a_time_has_a_duri_in_every_report(tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text(f"{MUSEUM} 2010-11-05\n")
+    single = run("resolve", "--demo", "--json", "--at", "2010-11-05", MUSEUM)
+    batch = run("resolve", "--demo", "--batch", str(tmp_path / "list.txt"))
+
+    assert json.loads(single.stdout)["identifier"] == f"duri:2010-11-05:{MUSEUM}"
+    assert json.loads(batch.stdout)["report"]["identifier"] == f"duri:2010-11-05:{MUSEUM}"

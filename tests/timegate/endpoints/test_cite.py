@@ -174,3 +174,63 @@ async def test_a_day_of_access_that_cannot_be_is_refused(day: str, why: str) -> 
 
     assert seen.status == 400
     assert why in json.loads(seen.body)["detail"]
+
+
+async def test_a_future_day_of_access_is_explained_beside_its_field() -> None:
+    query = f"{IDENTIFIER}&title=Mine&access-date=2099-01-01"
+
+    seen = await asked(Titles(), query, ("Accept", "text/html"))
+
+    page = seen.body.decode()
+    assert seen.status == 400
+    assert 'value="2099-01-01"' in page
+    assert 'aria-invalid="true" aria-describedby="access-error"' in page
+    assert 'id="title" name="title" value="Mine"' in page
+    assert "2099-01-01 is in the future" in page
+
+
+CITATION = f"{{{{cite web |url={URL} |title=Theirs |last=Smith |access-date=5 May 2010}}}}"
+
+
+async def test_a_citation_comes_back_with_the_copy() -> None:
+    titles = Titles()
+
+    seen = await asked(titles, f"{IDENTIFIER}&citation={quote(CITATION)}")
+
+    document = json.loads(seen.body)
+    assert (document["title"], document["title-source"]) == ("Theirs", "citation")
+    assert "|archive-date=22 January 2016 " in document["citations"]["cs1"]
+    assert document["citations"]["cs1"].endswith("|access-date=5 May 2010}}")
+    assert "Accessed 5 May 2010." in document["citations"]["mla"]
+    assert titles.asked == 0
+
+
+async def test_the_page_keeps_the_citation_in_its_form_and_says_what_is_taken_over() -> None:
+    query = f"{IDENTIFIER}&citation={quote(CITATION)}"
+
+    page = (await asked(Titles(), query, ("Accept", "text/html"))).body.decode()
+
+    assert f'<input type="hidden" name="citation" value="{CITATION}">' in page
+    assert "take over from your text: title and day of access; not author, work, " in page
+    assert "were not read" not in page
+
+
+async def test_without_a_citation_it_is_said_what_was_not_read() -> None:
+    page = (await asked(Titles(), IDENTIFIER, ("Accept", "text/html"))).body.decode()
+
+    assert "Author, publisher and date of the page were not read: add them." in page
+
+
+@pytest.mark.parametrize(
+    ("citation", "why"),
+    [
+        ("no link", "there is no link in this text"),
+        ("See http://a.example/ and http://b.example/", "2 references are in it, not one"),
+        ("x" * 4001, "4,000 are allowed"),
+    ],
+)
+async def test_a_text_that_is_not_one_citation_is_refused(citation: str, why: str) -> None:
+    seen = await asked(Titles(), f"{IDENTIFIER}&citation={quote(citation)}")
+
+    assert seen.status == 400
+    assert why in json.loads(seen.body)["detail"]

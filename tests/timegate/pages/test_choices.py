@@ -60,3 +60,39 @@ async def test_several_references_lead_to_the_commands_for_all_of_them() -> None
         in page.text
     )
     assert "They are 2 of the 4 references, without:" in page.text
+
+
+TWO = (
+    "A<ref>{{cite web |url=http://a.example/ |title=A |last=Smith |url-status=dead}}</ref>\n"
+    "B<ref>{{cite web |url=http://b.example/ |title=B |access-date=5 May 2010}}</ref>\n"
+)
+
+
+def test_the_reference_that_is_chosen_keeps_its_citation() -> None:
+    first, second = several(TWO).choices
+
+    chosen = read_form(FormFields.of(second.query), REGISTRY, NOW)
+    assert chosen.described.title == "B"
+    assert str(chosen.query.at) == "2010-05-05"
+    described = read_form(FormFields.of(first.query), REGISTRY, NOW).described
+    assert (described.title, described.url_status) == ("A", "dead")
+    assert described.pasted is not None
+    assert "|last=Smith" in described.pasted.text
+
+
+def test_a_search_with_another_date_keeps_the_citation() -> None:
+    text = "The museum, http://museum.example/ accessed 03/04/2010"
+
+    for choice in read_form(FormFields(text), REGISTRY, NOW).choices:
+        other = read_form(FormFields.of(choice.query), REGISTRY, NOW)
+        assert other.described.pasted is not None
+        assert other.described.pasted.text == text
+
+
+async def test_nothing_is_promised_of_links_that_no_batch_tries() -> None:
+    async with site(FakeArchive("a", 0.0)) as served:
+        seen = await served.ask(f"/?q={quote(MIXED, safe='')}", BROWSER)
+
+    text = " ".join(Html(seen.body.decode()).text.split())
+    assert "Whether a link still works is not tried." in text
+    assert "All other links stay" in text
