@@ -6,7 +6,7 @@ TeX and HTML are undone. The scan is linear in the length of the text.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 from urllib.parse import unquote
@@ -408,13 +408,23 @@ def trimmed(text: str, start: int, end: int) -> int:
             counts[last] -= 1
         elif (
             last not in _AFTER
-            or (last in "*_~" and before != last)
+            or (last in "*_~" and before != last and not _is_behind(text, start, end, counts))
             or (last == "\u2019" and "\u2018" in text[start:end])
             or (last == "." and has_own_dot(text, start, end))
         ):
             break
         end -= 1
     return end
+
+
+def _is_behind(text: str, start: int, end: int, counts: Mapping[str, int]) -> bool:
+    """Whether signs of emphasis stand behind a bracket that is not the link's own."""
+    bracket = text[max(start, end - _LONGEST_EMPHASIS) : end].rstrip("*_~")[-1:]
+    opening = _CLOSING.get(bracket)
+    return opening is not None and counts[bracket] > counts[opening]
+
+
+_LONGEST_EMPHASIS: Final = 4
 
 
 def meant(written: str) -> str | None:

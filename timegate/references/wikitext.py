@@ -128,6 +128,7 @@ _DATES: Final[tuple[tuple[DateBasis, tuple[str, ...]], ...]] = (
         ),
     ),
 )
+_YEAR: Final = compiled(r"[0-9]{4}")
 _KNOWN_DATES: Final = frozenset(name for _, names in _DATES for name in names)
 _URLS: Final = (
     *("url", "website", "lien", "lire en ligne", "enlace", "chapter-url", "weblink", "online"),
@@ -281,9 +282,13 @@ def _dates(template: Template) -> Iterator[FoundDate]:
         values = (field.value for field in template.fields.values())
         yield from filter(None, (stated_date(value, "dead") for value in values))
         return
+    year = template.value("accessyear")
     for basis, names in _DATES:
         for name in names:
-            yield from field_date(iso_date(template.value(name)), basis)
+            written = template.value(name)
+            if basis == "accessed" and written and year and not _YEAR.search(written):
+                written = f"{written} {year}"
+            yield from field_date(iso_date(written), basis)
     for name, field in template.fields.items():
         if name not in _KNOWN_DATES:
             yield from _date_of(name, field.value)
@@ -291,7 +296,6 @@ def _dates(template: Template) -> Iterator[FoundDate]:
         hidden = find_dates(field.comment)
         yield from (FoundDate(each.text, None, "accessed") for each in hidden)
     month = template.value("accessmonthday", "accessdaymonth", "accessmonth")
-    year = template.value("accessyear")
     if month and year:
         yield from field_date(f"{month} {year}", "accessed")
 
