@@ -55,7 +55,7 @@ from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
 from timegate.extract.fetching import copy_of
 from timegate.resolution.context import UNLIMITED
-from timegate.resolution.exhaustive import PATIENCE
+from timegate.resolution.exhaustive import LOOKING, PATIENCE
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
 from timegate.resolution.preferences import LONGEST_WAIT
 from timegate.resolution.query import NotNegotiable, of_cited_copy, query_for
@@ -70,12 +70,8 @@ if TYPE_CHECKING:
     from timegate.core import Core
 
 
-_LOOKING: Final = 10.0
-"""Seconds more for looking at the content of copies."""
-
-
 def _patience(preferences: Preferences) -> float:
-    return PATIENCE + (_LOOKING if preferences.verify == "content" else 0.0)
+    return PATIENCE + (LOOKING if preferences.verify == "content" else 0.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ MOST_TEXT: Final = 100_000
 """Characters of a pasted text: some 1,500 references, which are read in half a second."""
 LONGEST_ADDRESS: Final = 7_500
 """Octets of the fields in an address. Many proxies refuse request lines of more than 8 kB."""
+_LOOK: Final = "verify=content"
 _MOST_FIELDS: Final = 10
 _LONGEST_DATE: Final = 64
 _MOST_DATES: Final = 5
@@ -59,20 +60,35 @@ class FormFields(NamedTuple):
     at: str = ""
     last: str = ""
     """The mark of the search for which the form was filled in before; a hidden field."""
+    verify: str = ""
+    """What is to be looked at beside the copy; only ``content`` has a meaning."""
 
     @classmethod
     def of(cls, rest: str) -> "FormFields":
-        """Read ``?q=...&at=...&last=...``; other fields are ignored."""
+        """Read ``?q=...&at=...&last=...&verify=...``; other fields are ignored."""
         query = rest.removeprefix("?")
         pairs = parse_qsl(query, errors="replace") if query.count("&") < _MOST_FIELDS else []
         fields = dict(pairs)
         at, last = fields.get("at", "").strip(), fields.get("last", "")
-        return cls(fields.get("q", "").strip(" \t\r\n"), at, last)
+        verify = fields.get("verify", "")
+        return cls(fields.get("q", "").strip(" \t\r\n"), at, last, verify)
 
     @property
     def address(self) -> str:
-        """The query string of the text and the date."""
-        return search_of(self.q, self.at) if self.q else ""
+        """The query string of the text, the date, and whether the content is looked at."""
+        look = f"&{_LOOK}" if self.is_look else ""
+        return f"{search_of(self.q, self.at)}{look}" if self.q else ""
+
+    @property
+    def is_look(self) -> bool:
+        """Whether the content of the copy is to be compared with that of others."""
+        return self.verify == "content"
+
+    @property
+    def look(self) -> str:
+        """The query string of the same search that looks at the content; empty if too long."""
+        address = self._replace(verify="content").address
+        return address if len(address) <= LONGEST_ADDRESS else ""
 
     @property
     def mark(self) -> str:
@@ -239,7 +255,7 @@ def _of_address(address: OwnReference, form: FormFields) -> FormFields:
         )
     last = form.last if form.is_date_left else ""
     at = address.at or form.at
-    return FormFields(address.reference, at, "" if address.at else last)
+    return FormFields(address.reference, at, "" if address.at else last, form.verify)
 
 
 class _UsedDate(NamedTuple):

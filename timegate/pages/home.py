@@ -158,7 +158,7 @@ class RunningSearches:
         self, query: Query, preferences: Preferences, context: RequestContext
     ) -> Resolution:
         """Search without progress, and not beyond the request of the client."""
-        return await self._exhaustive.resolve(query, preferences, context)
+        return await self._exhaustive.looked_at(query, preferences, context)
 
     def start(
         self, query: Query, preferences: Preferences, context: RequestContext
@@ -166,7 +166,7 @@ class RunningSearches:
         """Start a search; it goes on when its client leaves."""
         archives = self._exhaustive.archives(query, preferences, context)
         queue = self._events.open(query.original)
-        searching = self._exhaustive.resolve(query, preferences, context)
+        searching = self._exhaustive.looked_at(query, preferences, context)
         task = asyncio.get_running_loop().create_task(searching)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -303,7 +303,7 @@ class Home:
             shown, values = self._choices(form, choice)
             return self._page(200, shown, **values)
         form = query.field(form)
-        preferences = _preferences(request)
+        preferences = _preferences(request, form)
         if self._searches.full:
             resolution = await self._searches.resolve(query.query, preferences, request.context)
             return self._answered(form, query, resolution, request.context)
@@ -340,6 +340,8 @@ class Home:
     async def events(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send the progress of a search and then its answer, as server-sent events."""
         form = FormFields.of(request.rest)
+        if not form.q:
+            return Response(200, _EVENTS, _event("answer", self._part(form)))
         if self._searches.full:
             detail = "too many searches with live progress: request the page without events"
             return problem(503, "too-busy", detail, headers={"Retry-After": "5"})
@@ -351,7 +353,7 @@ class Home:
             shown, values = self._choices(form, choice)
             return Response(200, _EVENTS, _event("answer", self._part(shown, **values)))
         form = query.field(form)
-        search = self._searches.start(query.query, _preferences(request), request.context)
+        search = self._searches.start(query.query, _preferences(request, form), request.context)
         return StreamingResponse(
             200, _EVENTS, self._stream(form, query, search, request.context)
         )
@@ -434,7 +436,12 @@ class Home:
         )
 
     def _part(self, form: FormFields, **values: object) -> str:
-        return self._pages.render("outcome", form=form, **{**_NO_RESULT, **values})
+        return self._pages.render(
+            "outcome",
+            form=form,
+            examples=examples(self._registry),
+            **{**_NO_RESULT, **values},
+        )
 
     def _page(self, status: int, form: FormFields, **values: object) -> Response:
         body = self._pages.render(
@@ -487,10 +494,11 @@ class _Answer(NamedTuple):
     """For the template."""
 
 
-def _preferences(request: ClientRequest) -> Preferences:
+def _preferences(request: ClientRequest, form: FormFields) -> Preferences:
     """Return the preferences; the page verifies the copy also for a URL and a date."""
     preferences, _ = request.preferences
-    return replace(preferences, verify=preferences.verify or "head", live=True)
+    verify = "content" if form.is_look else preferences.verify or "head"
+    return replace(preferences, verify=verify, live=True)
 
 
 def _event(name: str, part: str) -> bytes:

@@ -376,6 +376,15 @@ class ReadsCopies(Protocol):
     ) -> CopyText | UnreadCopy: ...
 
 
+class LooksAtCopies(Resolves, Protocol):
+    """Resolves queries, and looks at the copies that are found. Failures of archives never
+    raise."""
+
+    async def of(self, resolution: Resolution, context: RequestContext) -> Resolution:
+        """Return *resolution* with a comparison of its memento with other copies."""
+        ...
+
+
 class DiffsCopies(Protocol):
     """Compares the texts of copies. Failures of archives never raise."""
 

@@ -17,6 +17,7 @@ from timegate.resolution.model import (
     AsksOriginals,
     CachedAnswer,
     Deadlines,
+    LooksAtCopies,
     Plan,
     Preferences,
     Query,
@@ -61,7 +62,7 @@ class Resolver:
         """Resolves queries whose preferences have equivalent URLs."""
         self.whole_pages: Resolves | None = None
         """Resolves queries for pages with their parts."""
-        self.contents: Resolves | None = None
+        self.contents: LooksAtCopies | None = None
         """Resolves queries whose copies are to be looked at."""
         self.quotes: Resolves | None = None
         """Resolves queries with a quotation."""

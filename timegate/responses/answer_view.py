@@ -15,8 +15,9 @@ from archives.registry import Registry
 from timegate.citations import NO_DESCRIPTION, Copy, PageDescription, copy_found
 from timegate.citations.forms import LABELS, reference
 from timegate.identifiers.duri import Duri
+from timegate.resolution.exhaustive import LOOKING
 from timegate.resolution.model import Attempt, Query, Resolution
-from timegate.resolution.preferences import parameters_of
+from timegate.resolution.preferences import LONGEST_WAIT, parameters_of
 from timegate.responses.problems import failure, printable
 from timegate.responses.quotes import quote_words
 from timegate.responses.referral import Referral
@@ -206,7 +207,10 @@ def _with_scheme(point: Point, query: Query, verdict: Verdict) -> Point:
 def _look(resolution: Resolution) -> str:
     if resolution.memento is None or resolution.comparison is not None:
         return ""
-    looking = replace(resolution.preferences, verify="content")
+    preferences = resolution.preferences
+    # Of a time that the client has stated, only a share is for finding the copy.
+    wait = preferences.wait and min(preferences.wait + LOOKING, LONGEST_WAIT)
+    looking = replace(preferences, verify="content", wait=wait)
     return urlencode({**parameters_of(looking), "as": "html"})
 
 
