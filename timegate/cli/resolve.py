@@ -64,7 +64,6 @@ from timegate.responses.problems import failure
 from timegate.responses.report import report
 from timegate.text import counted
 from timegate.verdict import Verdict, in_words, verdict
-from timegate.verdict.words import DOUBTED
 
 if TYPE_CHECKING:
     from timegate.core import Core
@@ -149,7 +148,7 @@ async def _resolve(
         code = 1
     if options.as_json:
         members = report(resolution, judged, registry, core.base_url)
-        members |= _headline(resolution, judged, registry, doubt=given.doubt)
+        members |= _headline(resolution, judged, registry, given.doubt_words)
         more = {"unmet": [*less]} if less else {}
         echo(json.dumps({"input": text, "code": code, **given.members, **members, **more}))
     elif options.form is not None:
@@ -173,19 +172,19 @@ def _less_than_requested(less: Mapping[str, str]) -> Iterator[str]:
 def _warn(given: Given, judged: Verdict, code: int, less: Mapping[str, str]) -> None:
     """Print to standard error why a copy that was cited is less than asked."""
     if code == 1:
-        echo(f"{given.title}: {DOUBTED if given.doubt else in_words(judged)}", err=True)
+        echo(f"{given.title}: {given.doubt_words or in_words(judged)}", err=True)
         for line in (*_less_than_requested(less), *given.said):
             echo(f"  {line}", err=True)
 
 
 def _headline(
-    resolution: Resolution, judged: Verdict, registry: Registry, *, doubt: bool
+    resolution: Resolution, judged: Verdict, registry: Registry, doubt: str
 ) -> dict[str, object]:
-    """Return the words for a result without a copy, or with a doubt about the date."""
+    """Return the words for a result without a copy, or with a *doubt*, as a headline."""
     if resolution.memento is None and judged.match.value == "none":
         lacking = failure(resolution, registry)
         return {"headline": here(lacking.title), "words": lacking.detail}
-    return {"headline": DOUBTED} if doubt else {}
+    return {"headline": doubt} if doubt else {}
 
 
 def _repeated(
@@ -212,7 +211,7 @@ def _show(given: Given, resolution: Resolution, judged: Verdict, registry: Regis
     if sys.stdout.isatty():
         from timegate.cli.terminal import show  # noqa: PLC0415 -- pipes need no rich
 
-        show(given.title, resolution, judged, registry, doubt=given.doubt)
+        show(given.title, resolution, judged, registry, doubt=given.doubt_words)
         return
     echo(given.title)
     echo_lines(f"  {line}" for line in result_lines(resolution, judged, registry))

@@ -34,6 +34,7 @@ from timegate.responses.answer_view import spoken
 from timegate.responses.problems import status_of_refusal
 from timegate.text import masked
 from timegate.text.times import read_time
+from timegate.verdict.words import DOUBTED, DOUBTED_LINK
 
 if TYPE_CHECKING:
     from timegate.references.model import FoundReference
@@ -162,9 +163,11 @@ class FormQuery:
         return form._replace(at="") if self.is_field_cleared else form
 
     @property
-    def doubt(self) -> bool:
-        """Whether another date may be meant, so that no copy is certainly as requested."""
-        return self.found is not None and self.found.dates.doubt
+    def doubt(self) -> str:
+        """The headline if another date or link may be meant: no copy is certainly as requested."""
+        if self.found is None or not self.found.dates.doubt:
+            return ""
+        return DOUBTED_LINK if self.found.is_link_doubted else DOUBTED
 
     @property
     def choices(self) -> tuple[Choice, ...]:

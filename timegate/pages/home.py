@@ -21,7 +21,12 @@ from archives.moment import Moment
 from archives.regex_compat import compiled
 from archives.registry import Registry
 from timegate.event_loop import SlowWork, end
-from timegate.pages.choices import SeveralReferences, Unresolvable, archive_name
+from timegate.pages.choices import (
+    SeveralReferences,
+    Unresolvable,
+    archive_name,
+    search_of,
+)
 from timegate.pages.form import (
     LONGEST_ADDRESS,
     MOST_TEXT,
@@ -36,7 +41,12 @@ from timegate.pages.rendering import AT_ONCE, HEADERS, Pages, wants_page
 from timegate.resolution.context import RequestContext
 from timegate.resolution.exhaustive import ExhaustiveResolver
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
-from timegate.responses.answer_view import answer_view, archive_outcomes, name_of
+from timegate.responses.answer_view import (
+    SearchLink,
+    answer_view,
+    archive_outcomes,
+    name_of,
+)
 from timegate.responses.answers import VARY_PAGE, Answers
 from timegate.responses.model import ClientRequest, Response, StreamingResponse
 from timegate.responses.problems import failure_in, problem
@@ -396,9 +406,9 @@ class Home:
         response = self._answers.described(resolution, vary=VARY_PAGE)
         if resolution.memento is None and not view.live:
             lacking = failure_in(json.loads(response.body))
-            step = " ".join(filter(None, (lacking.next_step, _folder_of(resolution.query))))
-            view = view.without_copy(lacking.title, lacking.detail, step)
-        view = view.doubted(doubt=query.doubt).beside(self._registry, context.hidden)
+            others = () if view.is_offline else tuple(_same_page(resolution))
+            view = view.without_copy(lacking.title, lacking.detail, lacking.next_step, others)
+        view = view.doubted(query.doubt).beside(self._registry, context.hidden)
         if query.doubt and view.copy is not None:
             document = json.loads(response.body) | {"headline": view.headline}
             response = replace(response, body=json.dumps(document).encode())
@@ -481,11 +491,35 @@ _INDEX_PAGE: Final = compiled(
 )
 
 
-def _folder_of(query: Query) -> str:
-    """Return that the page may be filed under its folder; empty for all other pages."""
-    folder, _, name = query.original.rpartition("/")
-    is_index = _INDEX_PAGE.fullmatch(name) is not None
-    return f"{folder}/ may be the same page, and was not searched for." if is_index else ""
+_TRACKING: Final = compiled(
+    r"(?:utm_[a-z_]{1,30}|fbclid|gclid|dclid|msclkid|yclid|igshid|mc_[ce]id)=.*", re.IGNORECASE
+)
+_MOST_SAME: Final = 3
+
+
+def _same_page(resolution: Resolution) -> Iterator[SearchLink]:
+    """Yield searches for URLs that may be the same page, and that no archive was asked for."""
+    query = resolution.query
+    asked = {query.original, *(attempt.original for attempt in resolution.attempts)}
+    at = "" if query.at is None else str(query.at)
+    others = [url for url in dict.fromkeys(_simpler(query.original)) if url not in asked]
+    for url in others[:_MOST_SAME]:
+        yield SearchLink(url, search_of(url, at))
+
+
+def _simpler(url: str) -> Iterator[str]:
+    """Yield *url* without what often differs for the same page: tracking, index page, www."""
+    address, mark, parameters = url.partition("?")
+    kept = [each for each in parameters.split("&") if not _TRACKING.fullmatch(each)]
+    query = f"?{'&'.join(kept)}" if mark and any(kept) else ""
+    yield address + query
+    folder, _, name = address.rpartition("/")
+    if _INDEX_PAGE.fullmatch(name):
+        address = f"{folder}/"
+        yield address + query
+    scheme, separator, rest = address.partition("://")
+    if rest.lower().startswith("www."):
+        yield f"{scheme}{separator}{rest[4:]}{query}"
 
 
 class _Answer(NamedTuple):

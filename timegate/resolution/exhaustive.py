@@ -130,4 +130,5 @@ class ExhaustiveResolver:
             checks=tuple(selection.checks),
             named_skip=plan.named_skip,
             refused=plan.refused,
+            outside=plan.outside,
         )

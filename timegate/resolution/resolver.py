@@ -98,8 +98,13 @@ class Resolver:
             return await self.equivalents.resolve(query, preferences, context)
         plan = self._route(query, preferences, context)
         resolution = await self._within_quota(query, preferences, plan, context)
-        if plan.named_skip is not None or plan.refused:
-            resolution = replace(resolution, named_skip=plan.named_skip, refused=plan.refused)
+        if plan.named_skip is not None or plan.refused or plan.outside:
+            resolution = replace(
+                resolution,
+                named_skip=plan.named_skip,
+                refused=plan.refused,
+                outside=plan.outside,
+            )
         self._observe(resolution)
         return resolution
 

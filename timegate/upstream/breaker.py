@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, NamedTuple
 
-from archives.errors import ArchiveError, Gated, Refused, Resting
+from archives.errors import ArchiveError, Gated, Refused, Resting, Unreachable
 from archives.source import Reply
 from archives.uri import host_of
 from timegate.resolution.model import Attempt
@@ -106,6 +106,8 @@ class BreakerDecision(NamedTuple):
     admitted: bool
     retry_after: float = 0.0
     why: str = ""
+    no_network: str = ""
+    """Why the last request found no way to the archive; empty if it failed otherwise."""
 
 
 _ADMITTED: Final = BreakerDecision(admitted=True)
@@ -166,6 +168,8 @@ class Breakers:
         self._circuits = dict.fromkeys(archives, FRESH)
         self._faults: Counter[str] = Counter()
         self._refusals: dict[str, _Refusals] = {}
+        self._lost: dict[str, str] = {}
+        """Archives to which the last request found no way, and why."""
         self._clock = clock
         self._chance = chance
 
@@ -189,9 +193,15 @@ class Breakers:
             self._circuits[archive] = circuit.sent()
             return _ADMITTED
         if circuit.standing(now) == "half-open":
-            return BreakerDecision(admitted=False, retry_after=1.0, why="it is being probed")
+            lost = self._lost.get(archive, "")
+            return BreakerDecision(
+                admitted=False, retry_after=1.0, why="it is being probed", no_network=lost
+            )
         remaining = (circuit.opens_until or now) - now
-        return BreakerDecision(admitted=False, retry_after=remaining, why=circuit.why)
+        lost = self._lost.get(archive, "")
+        return BreakerDecision(
+            admitted=False, retry_after=remaining, why=circuit.why, no_network=lost
+        )
 
     @property
     def number(self) -> int:
@@ -260,6 +270,7 @@ class Breakers:
         archive = attempt.archive
         if archive not in self._circuits:
             return
+        self._note_network(archive, attempt.outcome)
         if not isinstance(attempt.outcome, ArchiveError):
             if self._refusals:
                 self._refusals.pop(archive, None)
@@ -269,6 +280,13 @@ class Breakers:
             refusals = self._refusals.setdefault(archive, _Refusals())
             if refusals.add(host_of(attempt.original)):
                 self._open_for(archive, refusals, reason)
+
+    def _note_network(self, archive: str, outcome: object) -> None:
+        """Note whether there was a way to the archive; without a request, nothing is learned."""
+        if isinstance(outcome, Unreachable) and outcome.no_network:
+            self._lost[archive] = outcome.why
+        elif self._lost and not isinstance(outcome, Resting):
+            self._lost.pop(archive, None)
 
     def _open_for(self, archive: str, refusals: _Refusals, reason: str) -> None:
         now, last = self._clock(), refusals.circuit

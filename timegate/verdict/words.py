@@ -32,6 +32,7 @@ __all__ = [
     "grade",
     "in_words",
     "is_beyond_doubt",
+    "remarks",
 ]
 
 _EMPTY_TIME: Final = "ext-empty-timestamp"
@@ -78,7 +79,12 @@ _GRAIN_PHRASES: Final = {
 def in_words(verdict: Verdict) -> str:
     """Return one sentence: "3 days later, in another archive, same URL; ..."."""
     facts = ", ".join(filter(None, _facts(verdict))) or "no copy found"
-    return "; ".join(filter(None, (facts, *_remarks(verdict))))
+    return "; ".join(filter(None, (facts, remarks(verdict))))
+
+
+def remarks(verdict: Verdict) -> str:
+    """Return what is to be said of a copy beside its time, archive and URL; mostly empty."""
+    return "; ".join(filter(None, _remarks(verdict)))
 
 
 def _facts(verdict: Verdict) -> Iterator[str]:
@@ -130,7 +136,12 @@ def _remarks(verdict: Verdict) -> Iterator[str]:
     if verdict.sources:
         yield from _remarks_on_sources(verdict.sources)
     if verdict.syntax and _is_malformed(verdict.syntax):
-        yield "the reference was malformed and was repaired"
+        yield _REPAIRED.get(str(verdict.syntax["diag"]), _MALFORMED)
+
+
+_MALFORMED: Final = "the reference was malformed and was repaired"
+_REPAIRED: Final = {"scheme-assumed": "http:// was added to the URL, which has no scheme"}
+"""What is said of a reference with one diagnostic alone."""
 
 
 def _is_malformed(syntax: Member) -> bool:
@@ -262,6 +273,8 @@ def grade(verdict: Verdict, status: WantedStatus = "2xx") -> Grade:
 
 DOUBTED: Final = "Found, but another date may be meant"
 """The headline of a copy for a text that leaves a doubt about the date."""
+DOUBTED_LINK: Final = "Found, but another link may be meant"
+"""The headline of a copy for a text whose link is mistyped or cut off, if the date is certain."""
 _NEAR: Final = "Identical on both sides of the time asked for"
 _NEARLY_EXACT: Final = frozenset({"second", "day", "days", "weeks", "months"})
 
@@ -471,7 +484,9 @@ def _explain_syntax(syntax: Member) -> Explanation:
         return "good", "The reference is in an old notation."
     if not _is_malformed(syntax):
         return "good", "The time of the reference is empty, which means now."
-    return "fair", "The reference was malformed and was repaired."
+    said = _REPAIRED.get(str(syntax["diag"]), _MALFORMED)
+    tone: Tone = "fair" if said == _MALFORMED else "good"
+    return tone, f"{said[0].upper() if said == _MALFORMED else said[0]}{said[1:]}."
 
 
 def _explain_evidence(evidence: Member) -> Explanation:

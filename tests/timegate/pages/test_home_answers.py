@@ -60,6 +60,15 @@ async def test_the_json_of_an_answer_has_its_doubt_about_the_date() -> None:
     assert answer["headline"] in Html(text).text
 
 
+async def test_a_doubt_about_the_link_is_not_called_one_about_the_date() -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
+        text = (await served.ask(asking(URL.replace("http:", "htp:")), BROWSER)).body.decode()
+        answer = json.loads((await served.ask(_json_link(Html(text)))).body)
+
+    assert answer["headline"] == "Found, but another link may be meant"
+    assert "The link may be incomplete or altered" in Html(text).text
+
+
 async def test_the_json_of_an_answer_has_the_preferences_of_its_page() -> None:
     archives = FakeArchive("a", 0.0, (LATER,)), FakeArchive("b", 0.0, (EXACT,))
     parameters = "archives=a&tolerance=30d&direction=after"

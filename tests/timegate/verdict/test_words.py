@@ -275,7 +275,11 @@ def test_an_empty_time_is_no_error_of_the_reference() -> None:
     ("failed", "headline", "phrase"),
     [
         (0, "As requested", "the newest copy, same URL"),
-        (1, "The newest copy that was found", "the newest copy that was found, same URL; 1 of 2"),
+        (
+            1,
+            "The newest copy that was found",
+            "the newest copy that was found, same URL; 1 of 2",
+        ),
     ],
 )
 def test_the_newest_copy_is_that_of_all_archives(

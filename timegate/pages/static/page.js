@@ -157,6 +157,39 @@ function follow() {
   showAnswer(answer.html).querySelector("#verdict")?.focus({ preventScroll: true });
 }
 
+// The answer from which a copy was opened. The address of the copy says nothing of it.
+const OPENED = "timegate-opened";
+
+function noteOpened(link) {
+  const verdict = element("verdict"), words = document.querySelector(".answer .words");
+  if (!verdict || !words) return;
+  const tone = ["good", "fair", "poor"].find((one) => verdict.classList.contains(one));
+  const headline = verdict.lastChild.textContent.trim();
+  const opened = { copy: link.href, answer: location.href, tone, headline, words: words.textContent };
+  try {
+    sessionStorage.setItem(OPENED, JSON.stringify(opened));
+  } catch {
+    // Without storage, the copy only says what it is.
+  }
+}
+
+function showOpened(banner) {
+  let opened = null;
+  try {
+    opened = JSON.parse(sessionStorage.getItem(OPENED));
+  } catch {
+    return;
+  }
+  if (opened?.copy.split("#")[0] !== banner.dataset.copy) return;
+  const line = banner.querySelector(".answered");
+  banner.classList.remove("good", "fair", "poor");
+  banner.classList.add(opened.tone);
+  line.querySelector("strong").textContent = `${opened.headline}.`;
+  line.querySelector("span").textContent = opened.words;
+  line.querySelector("a").href = opened.answer;
+  line.hidden = false;
+}
+
 // In the frame of a replayed page, only the list itself is shown.
 document.documentElement.classList.toggle("framed", self !== top);
 
@@ -176,6 +209,8 @@ document.addEventListener("submit", (event) => {
   search(form, query);
 });
 document.addEventListener("click", (event) => {
+  const opener = event.target.closest(".answer a.big");
+  if (opener) noteOpened(opener);
   const button = event.target.closest("button[data-copy]");
   if (button) copy(button);
 });
@@ -208,4 +243,6 @@ if (asked && first) {
   keep({ q, at, last: asked.last.value, html: first.innerHTML });
 }
 enhance(document);
+const banner = document.querySelector(".banner[data-copy]");
+if (banner) showOpened(banner);
 follow();
