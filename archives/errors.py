@@ -125,7 +125,7 @@ class Resting(ArchiveError):
     def __init__(
         self, archive: str, url: str, why: str, retry_after: float, *, no_network: str = ""
     ) -> None:
-        """*no_network*: why the last request found no way to the archive, if that is the reason."""
+        """*no_network*: why the last request found no way to the archive, if it did not."""
         super().__init__(archive, url, f"{why}, next try in {retry_after:.0f} s")
         self.retry_after = retry_after
         self.no_network = no_network

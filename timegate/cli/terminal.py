@@ -64,7 +64,7 @@ def show(  # noqa: PLR0913 -- what is shown, and where
     *,
     doubt: str = "",
 ) -> None:
-    """Print the result on a terminal; *doubt*: its headline if another date or link may be meant."""
+    """Print the result on a terminal; *doubt*: its headline, if there is one."""
     view = answer_view(resolution, judged, registry).doubted(doubt)
     screen = console or Terminal(highlight=False)
     symbols = _SYMBOLS if screen.encoding.startswith("utf") else _PLAIN_SYMBOLS

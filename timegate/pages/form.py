@@ -164,7 +164,7 @@ class FormQuery:
 
     @property
     def doubt(self) -> str:
-        """The headline if another date or link may be meant: no copy is certainly as requested."""
+        """The headline if another date or link may be meant; else empty."""
         if self.found is None or not self.found.dates.doubt:
             return ""
         return DOUBTED_LINK if self.found.is_link_doubted else DOUBTED

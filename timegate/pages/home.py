@@ -492,7 +492,7 @@ _INDEX_PAGE: Final = compiled(
 
 
 _TRACKING: Final = compiled(
-    r"(?:utm_[a-z_]{1,30}|fbclid|gclid|dclid|msclkid|yclid|igshid|mc_[ce]id)=.*", re.IGNORECASE
+    r"(?:utm_[a-z_]{1,30}|fbclid|gclid|dclid|msclkid|yclid|igshid|mc_[ce]id)=.*+", re.IGNORECASE
 )
 _MOST_SAME: Final = 3
 

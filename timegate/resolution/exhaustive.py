@@ -42,7 +42,7 @@ def patient(preferences: Preferences) -> Preferences:
 class ExhaustiveResolver:
     """Queries all archives of the plan."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 -- its parts
         self,
         resolver: Resolves,
         route: Router,

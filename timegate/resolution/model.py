@@ -381,8 +381,7 @@ class ReadsCopies(Protocol):
 
 
 class LooksAtCopies(Resolves, Protocol):
-    """Resolves queries, and looks at the copies that are found. Failures of archives never
-    raise."""
+    """Resolves queries, and compares the copies that are found. Failures never raise."""
 
     async def of(self, resolution: Resolution, context: RequestContext) -> Resolution:
         """Return *resolution* with a comparison of its memento with other copies."""

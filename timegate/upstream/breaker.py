@@ -106,8 +106,6 @@ class BreakerDecision(NamedTuple):
     admitted: bool
     retry_after: float = 0.0
     why: str = ""
-    no_network: str = ""
-    """Why the last request found no way to the archive; empty if it failed otherwise."""
 
 
 _ADMITTED: Final = BreakerDecision(admitted=True)
@@ -183,6 +181,10 @@ class Breakers:
         circuit = self._circuits.get(archive, FRESH)
         return "" if circuit.opens_until is None else circuit.why
 
+    def no_network(self, archive: str) -> str:
+        """Return why the last request found no way to *archive*; empty otherwise."""
+        return self._lost.get(archive, "")
+
     def admit(self, archive: str) -> BreakerDecision:
         """Decide on one request; after one that is admitted, `report` must follow."""
         circuit = self._circuits[archive]
@@ -193,15 +195,9 @@ class Breakers:
             self._circuits[archive] = circuit.sent()
             return _ADMITTED
         if circuit.standing(now) == "half-open":
-            lost = self._lost.get(archive, "")
-            return BreakerDecision(
-                admitted=False, retry_after=1.0, why="it is being probed", no_network=lost
-            )
+            return BreakerDecision(admitted=False, retry_after=1.0, why="it is being probed")
         remaining = (circuit.opens_until or now) - now
-        lost = self._lost.get(archive, "")
-        return BreakerDecision(
-            admitted=False, retry_after=remaining, why=circuit.why, no_network=lost
-        )
+        return BreakerDecision(admitted=False, retry_after=remaining, why=circuit.why)
 
     @property
     def number(self) -> int:
@@ -282,7 +278,7 @@ class Breakers:
                 self._open_for(archive, refusals, reason)
 
     def _note_network(self, archive: str, outcome: object) -> None:
-        """Note whether there was a way to the archive; without a request, nothing is learned."""
+        """Note whether there was a way to the archive; a pause tells nothing."""
         if isinstance(outcome, Unreachable) and outcome.no_network:
             self._lost[archive] = outcome.why
         elif self._lost and not isinstance(outcome, Resting):

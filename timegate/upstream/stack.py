@@ -199,7 +199,7 @@ class _GuardedRequest:
                 request.url,
                 admission.why,
                 admission.retry_after,
-                no_network=admission.no_network,
+                no_network=guard.breakers.no_network(archive),
             )
         if not queue.enter_now(request.purpose):
             await self._wait_in_queue()

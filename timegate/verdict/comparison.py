@@ -66,24 +66,34 @@ def _classified(member: Member) -> str:
 
 
 def _compared(member: Member, *, is_dated: bool) -> str:
-    if member.value == "same-around":
-        return _IDENTICAL if is_dated else "identical with the copy next to it in time"
-    if member.value == "similar-around":
-        same = "the same text" if is_dated else "nearly the same text as the copy next to it"
-        sides = " on both sides of the time asked for" if is_dated else " in time"
-        return f"{same}{sides} ({member['similarity']} %)"
+    if member.value in SAME:
+        return _same(member, is_dated=is_dated)
     if member.value == "changed":
         classes = " and ".join(_other_sides(member))
         changed = f"{_changed(member)} ({member['similarity']} % the same)"
         return f"{changed}: {classes}" if classes else changed
     if member.value == "not-looked":
         return f"the content was not looked at: {member['failed'] or 'unknown'}"
-    if member["corroborated"]:
-        return ""
-    if is_dated:
-        sides = "copies from before and after the time asked for"
-        return f"not compared: that takes {sides}, which were not both read"
-    return "no second copy to compare it with"
+    return "" if member["corroborated"] else _alone(is_dated=is_dated)
+
+
+def _same(member: Member, *, is_dated: bool) -> str:
+    is_identical = member.value == "same-around"
+    share = "" if is_identical else f" ({member['similarity']} %)"
+    if not is_dated:
+        what = "identical with" if is_identical else "nearly the same text as"
+        return f"{what} the copy next to it in time{share}"
+    if is_identical:
+        return _IDENTICAL
+    return f"the same text on both sides of the time asked for{share}"
+
+
+def _alone(*, is_dated: bool) -> str:
+    """Return that nothing was compared: copies of one side alone are no evidence."""
+    if not is_dated:
+        return "no second copy to compare it with"
+    sides = "copies from before and after the time asked for"
+    return f"not compared: that takes {sides}, which were not both read"
 
 
 def _changed(member: Member) -> str:

@@ -274,7 +274,7 @@ def grade(verdict: Verdict, status: WantedStatus = "2xx") -> Grade:
 DOUBTED: Final = "Found, but another date may be meant"
 """The headline of a copy for a text that leaves a doubt about the date."""
 DOUBTED_LINK: Final = "Found, but another link may be meant"
-"""The headline of a copy for a text whose link is mistyped or cut off, if the date is certain."""
+"""The headline of a copy for a text whose link is mistyped, if its date is certain."""
 _NEAR: Final = "Identical on both sides of the time asked for"
 _NEARLY_EXACT: Final = frozenset({"second", "day", "days", "weeks", "months"})
 
@@ -380,9 +380,9 @@ def _explain_time(time: Member) -> Explanation:
     doubt = f" The date is doubtful: {time['doubt']}." if time["doubt"] else ""
     good: Tone = "fair" if doubt or is_asserted else "good"
     if time.value == "latest":
-        basis = "; no time was requested, so this is the newest copy that was found"
+        basis = "; no time was requested, so this is the newest copy found"
         if time["live"] == "no-answer":
-            basis = "; the original itself did not answer, so this is the newest copy that was found"
+            basis = "; the original itself did not answer, so this is the newest copy found"
         return good, f"{got}{basis}.{doubt}"
     until = f" until {time['until']}" if time["until"] else ""
     asked = f"{time['req']}{until}"

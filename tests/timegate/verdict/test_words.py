@@ -52,8 +52,7 @@ def sentences_for(**members: Member) -> dict[str, tuple[str, str]]:
         (
             Member("latest", {"got": "G"}),
             "good",
-            "The copy was captured G; no time was requested, so this is "
-            "the newest copy that was found.",
+            "The copy was captured G; no time was requested, so this is the newest copy found.",
         ),
         (
             Member("unknown", {"req": "R"}),
