@@ -129,3 +129,20 @@ def test_a_link_into_the_page_keeps_the_answer(tab: Page) -> None:
 
     expect(tab.locator("#verdict")).to_have_attribute("data-same", "yes")
     expect_answer(tab, "2016")
+
+
+def test_a_timeline_that_is_not_loaded_is_not_printed(tab: Page) -> None:
+    tab.route("**/timeline/**", lambda _: None)
+    tab.goto(f"/?q=duri:2009:{MUSEUM}")
+    expect(tab.locator("a.big")).to_be_visible(timeout=SLOW)
+    heading = tab.get_by_role("heading", name="All captures")
+    expect(heading).to_be_visible()
+    tab.emulate_media(media="print")
+
+    expect(heading).to_be_hidden()
+    tab.unroute_all(behavior="ignoreErrors")
+    tab.emulate_media(media="screen")
+    tab.reload()
+    expect(tab.locator(".picture")).to_have_attribute("data-state", "whole", timeout=SLOW)
+    tab.emulate_media(media="print")
+    expect(heading).to_be_visible()

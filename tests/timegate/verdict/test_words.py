@@ -294,3 +294,19 @@ def test_the_newest_copy_is_that_of_all_archives(
 
     assert grade(verdict).headline == headline
     assert in_words(verdict).startswith(phrase)
+
+
+def test_a_url_without_a_scheme_is_not_called_malformed() -> None:
+    verdict = Verdict(
+        match=Member("within"),
+        uri=Member("same"),
+        syntax=Member("repaired", {"diag": "scheme-assumed"}),
+    )
+
+    assert in_words(verdict) == "same URL; http:// was added to the URL, which has no scheme"
+    [point] = [point for point in explained(verdict) if point.topic == "Reference"]
+    assert point.sentence == "http:// was added to the URL, which has no scheme."
+    both = structs.replace(
+        verdict, syntax=Member("repaired", {"diag": "missing-zone scheme-assumed"})
+    )
+    assert in_words(both).endswith("the reference was malformed and was repaired")
