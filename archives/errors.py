@@ -122,9 +122,13 @@ class Refused(ArchiveError):
 class Resting(ArchiveError):
     """No request was sent, and none will be for *retry_after* seconds."""
 
-    def __init__(self, archive: str, url: str, why: str, retry_after: float) -> None:
+    def __init__(
+        self, archive: str, url: str, why: str, retry_after: float, *, no_network: str = ""
+    ) -> None:
+        """*no_network*: why the last request found no way to the archive, if it did not."""
         super().__init__(archive, url, f"{why}, next try in {retry_after:.0f} s")
         self.retry_after = retry_after
+        self.no_network = no_network
 
 
 class Queued(Resting):

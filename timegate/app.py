@@ -594,9 +594,10 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
         lists = ArchiveLists(sources, cache, containment, public=public)
         page_parts = PageParts(resolver, lists, parts.fetchers, config.registry, containment)
         resolver.whole_pages = page_parts
-        resolver.contents = ContentLooks(
+        contents = ContentLooks(
             resolver, lists, parts.fetchers, config.registry, containment, reader
         )
+        resolver.contents = contents
         files = ArchivedFiles(parts.fetchers, config.registry, containment)
         texts = CopyTexts(files, reader, config.registry)
         quotes = QuoteSearch(resolver, texts)
@@ -629,6 +630,7 @@ async def _core(parts: _Parts, *, canaries: bool) -> AsyncIterator[Core]:
             rate_limiter=parts.shared.limiter,
             trace=parts.trace,
             originals=resolver.originals,
+            contents=contents,
         )
     await _write_observations(state.observations, store)
 

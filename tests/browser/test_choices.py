@@ -97,7 +97,7 @@ def test_a_text_beyond_the_limit_is_not_cut_and_not_sent(page: Page) -> None:
     page.locator("[name=q]").fill(PAGE)
     expect(page.locator("#q-over")).to_be_hidden()
     page.get_by_role("button", name="Find a copy").click()
-    expect(page.locator("#verdict")).to_contain_text("As requested")
+    expect(page.locator("#verdict")).to_contain_text("The newest copy")
 
 
 def test_a_choice_with_a_doubtful_date_is_never_ticked(page: Page) -> None:

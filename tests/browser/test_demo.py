@@ -41,3 +41,53 @@ def test_every_example_of_the_front_page_has_its_answer(
         page.locator("a.big").click()
         archived = page.frame_locator("body > iframe")  # with the verdict around it
         expect(archived.get_by_role("heading", name="The Lighthouse Museum")).to_be_visible()
+
+
+def test_a_copy_that_is_opened_repeats_the_verdict_of_its_answer(
+    browser: Browser, shown: str
+) -> None:
+    with browser.new_context(base_url=shown) as context:
+        page = context.new_page()
+        for year, verdict, banner in (
+            ("1990", "More than a year away", "banner poor"),
+            ("2008-03-01", "As requested", "banner good"),
+        ):
+            page.goto(f"/?q=duri:{year}:http://museum.example/")
+            page.locator("a.big").click(timeout=20_000)
+            page.wait_for_url("**/view/20080301090000@harbour/**")
+
+            expect(page.locator(".answered")).to_contain_text(verdict)
+            expect(page.locator("header.banner")).to_have_class(banner)
+            expect(page.locator(".when")).not_to_contain_text("Requested")
+            page.get_by_role("link", name="Back to the answer").click()
+            expect(page.locator("#verdict")).to_contain_text(verdict, timeout=20_000)
+
+        copy = "/view/20101105101500@harbour/http://museum.example/"
+        page.goto(copy)
+        expect(page.locator(".when")).to_contain_text("Captured 5 November 2010")
+        expect(page.locator(".answered")).to_be_hidden()
+        expect(page.locator("header.banner")).to_have_class("banner")
+
+
+def test_the_copy_that_was_found_is_the_one_that_is_looked_at(
+    browser: Browser, shown: str
+) -> None:
+    with browser.new_context(base_url=shown) as context:
+        page = context.new_page()
+        text = "Museum, http://museum.example/ (accessed 9 May 2012)"
+        for reference, copy in (
+            ("duri:2012-05:http://museum.example/", "9 May 2012"),
+            ("duri:2014-03-01:http://museum.example/", "28 February 2014"),
+            (text, "9 May 2012"),
+        ):
+            page.goto("/")
+            page.locator("[name=q]").fill(reference)
+            page.get_by_role("button", name="Find a copy").click()
+            expect(page.locator("a.big")).to_contain_text(copy, timeout=20_000)
+            cited = page.locator("#cite-pasted").count()
+            page.get_by_role("link", name="Is it the same page?").click()
+            expect(page.locator(".points")).to_contain_text("Same page", timeout=30_000)
+
+            expect(page.locator("a.big")).to_contain_text(copy)
+            expect(page.locator("[name=q]")).to_have_value(reference)
+            assert page.locator("#cite-pasted").count() == cited

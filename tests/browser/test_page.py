@@ -36,7 +36,7 @@ def ask(page: Page, text: str, date: str = "") -> None:
         ),
         (PAGE, "June 2005", "As requested", "13 June 2005, 12:00:00 UTC"),
         (PAGE, "2017", "Some weeks away", "1 March 2018, 10:10:10 UTC"),
-        (PAGE, "", "As requested", "2 February 2020, 02:02:02 UTC"),
+        (PAGE, "", "The newest copy that was found", "2 February 2020, 02:02:02 UTC"),
     ],
 )
 def test_every_kind_of_reference_is_answered_with_its_verdict(

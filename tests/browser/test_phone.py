@@ -105,3 +105,37 @@ def test_the_report_of_a_batch_can_be_read(browser: Browser, tmp_path: Path) -> 
         assert sizes
         assert min(sizes) > 12
         assert width(page) <= WIDTH
+
+
+MARK = """() => {
+    const canvas = document.querySelector(".picture canvas"), ratio = devicePixelRatio;
+    const line = canvas.getContext("2d").getImageData(0, 60 * ratio, canvas.width, 1).data;
+    for (let x = canvas.width - 1; x >= 0; x -= 1) if (line[4 * x + 3]) return x / ratio;
+}"""
+
+
+@pytest.mark.parametrize("pointer", ["touch", "mouse"])
+def test_a_tap_shows_a_capture_before_a_second_one_opens_it(
+    browser: Browser, address: str, pointer: str
+) -> None:
+    with browser.new_context(
+        base_url=address,
+        viewport={"width": WIDTH, "height": 844},
+        has_touch=True,
+        is_mobile=True,
+    ) as context:
+        page = context.new_page()
+        page.goto("/?q=duri:2019:http://museum.example/")
+        picture = page.locator(".picture")
+        expect(picture).to_have_attribute("data-state", "whole", timeout=20_000)
+        picture.scroll_into_view_if_needed()
+        page.wait_for_function(MARK)
+        box, before = picture.bounding_box(), page.url
+        assert box is not None
+        mark = (box["x"] + page.evaluate(MARK), box["y"] + 60)
+        tap = page.touchscreen.tap if pointer == "touch" else page.mouse.click
+        tap(*mark)
+        expect(page.locator(".pointed")).to_contain_text("Harbour Web Archive: 2019-08-20")
+        assert page.url == before
+        tap(*mark)
+        page.wait_for_url("**/20190820074530@harbour/**")

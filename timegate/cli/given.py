@@ -20,6 +20,7 @@ from timegate.references.detection import format_of_name
 from timegate.references.pasted import read_pasted
 from timegate.resolution.query import NotNegotiable
 from timegate.text import counted
+from timegate.verdict.words import DOUBTED, DOUBTED_LINK
 
 if TYPE_CHECKING:
     from timegate.references.model import FoundReference
@@ -40,11 +41,20 @@ class Given:
     said: tuple[str, ...] = ()
     """Which date is used and why, and which are not."""
     doubt: bool = False
-    """Whether another date may be meant."""
+    """Whether another date or link may be meant."""
+    is_link_doubted: bool = False
+    """Whether the doubt is about the link, and not about the date."""
     described: PageDescription = NO_DESCRIPTION
     """What the text says about the page, for citations."""
     others: tuple[str, ...] = ()
     """Other links of the same citation."""
+
+    @property
+    def doubt_words(self) -> str:
+        """The headline of a result in doubt; empty without a doubt."""
+        if not self.doubt:
+            return ""
+        return DOUBTED_LINK if self.is_link_doubted else DOUBTED
 
     @property
     def members(self) -> Mapping[str, object]:
@@ -128,13 +138,15 @@ def read_given(
         dates = [str(each) for each in (found.at, *found.dates.choices) if each is not None]
         unused = [f"Not used: {' or '.join(dates)} in the text, since --at is given"]
         notes = (*found.notes, *(unused if dates and found.at != at else ()))
-        return Given(found.identifier, reading, at, notes, found.incomplete, described, others)
+        doubt = found.incomplete
+        return Given(found.identifier, reading, at, notes, doubt, doubt, described, others)
     choices = (
         f"With another date: {line_to_type(found, moment, options=options)}"
         for moment in found.dates.choices
     )
     said, doubt = (*found.said, *choices), found.dates.doubt
-    return Given(found.identifier, reading, found.at, said, doubt, described, others)
+    is_link = found.is_link_doubted
+    return Given(found.identifier, reading, found.at, said, doubt, is_link, described, others)
 
 
 def read_page(text: str, registry: Registry, now: datetime, options: str = "") -> str:

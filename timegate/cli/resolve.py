@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -62,7 +62,7 @@ from timegate.collections.opening import with_replay_addresses
 from timegate.config import Config
 from timegate.extract.fetching import copy_of
 from timegate.resolution.context import UNLIMITED
-from timegate.resolution.exhaustive import PATIENCE
+from timegate.resolution.exhaustive import LOOKING, PATIENCE
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
 from timegate.resolution.preferences import LONGEST_WAIT
 from timegate.resolution.query import NotNegotiable, of_cited_copy, query_for
@@ -71,18 +71,13 @@ from timegate.responses.problems import failure
 from timegate.responses.report import report
 from timegate.text import counted
 from timegate.verdict import Verdict, in_words, verdict
-from timegate.verdict.words import DOUBTED
 
 if TYPE_CHECKING:
     from timegate.core import Core
 
 
-_LOOKING: Final = 10.0
-"""Seconds more for looking at the content of copies."""
-
-
 def _patience(preferences: Preferences) -> float:
-    return PATIENCE + (_LOOKING if preferences.verify == "content" else 0.0)
+    return PATIENCE + (LOOKING if preferences.verify == "content" else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +155,7 @@ async def _resolve(
         code = 1
     if options.as_json:
         members = report(resolution, judged, registry, core.base_url)
-        members |= _headline(resolution, judged, registry, doubt=given.doubt)
+        members |= _headline(resolution, judged, registry, given.doubt_words)
         more = {"unmet": [*less]} if less else {}
         echo(json.dumps({"input": text, "code": code, **given.members, **members, **more}))
     elif options.form is not None:
@@ -184,19 +179,19 @@ def _less_than_requested(less: Mapping[str, str]) -> Iterator[str]:
 def _warn(given: Given, judged: Verdict, code: int, notes: Sequence[str]) -> None:
     """Print to standard error why a copy that was cited is less than asked, and *notes*."""
     if code == 1:
-        echo(f"{given.title}: {DOUBTED if given.doubt else in_words(judged)}", err=True)
+        echo(f"{given.title}: {given.doubt_words or in_words(judged)}", err=True)
     for line in (*notes, *(given.said if code == 1 else ())):
         echo(f"  {line}", err=True)
 
 
 def _headline(
-    resolution: Resolution, judged: Verdict, registry: Registry, *, doubt: bool
+    resolution: Resolution, judged: Verdict, registry: Registry, doubt: str
 ) -> dict[str, object]:
-    """Return the words for a result without a copy, or with a doubt about the date."""
+    """Return the words for a result without a copy, or with a *doubt*, as a headline."""
     if resolution.memento is None and judged.match.value == "none":
         lacking = failure(resolution, registry)
         return {"headline": here(lacking.title), "words": lacking.detail}
-    return {"headline": DOUBTED} if doubt else {}
+    return {"headline": doubt} if doubt else {}
 
 
 def _repeated(
@@ -223,7 +218,7 @@ def _show(given: Given, resolution: Resolution, judged: Verdict, registry: Regis
     if sys.stdout.isatty():
         from timegate.cli.terminal import show  # noqa: PLC0415 -- pipes need no rich
 
-        show(given.title, resolution, judged, registry, doubt=given.doubt)
+        show(given.title, resolution, judged, registry, doubt=given.doubt_words)
         return
     echo(given.title)
     echo_lines(f"  {line}" for line in result_lines(resolution, judged, registry))

@@ -62,10 +62,10 @@ def show(  # noqa: PLR0913 -- what is shown, and where
     registry: Registry,
     console: Console | None = None,
     *,
-    doubt: bool = False,
+    doubt: str = "",
 ) -> None:
-    """Print the result on a terminal; *doubt*: another date may be meant."""
-    view = answer_view(resolution, judged, registry).doubted(doubt=doubt)
+    """Print the result on a terminal; *doubt*: its headline, if there is one."""
+    view = answer_view(resolution, judged, registry).doubted(doubt)
     screen = console or Terminal(highlight=False)
     symbols = _SYMBOLS if screen.encoding.startswith("utf") else _PLAIN_SYMBOLS
     screen.print(Text(identifier, "bold"), soft_wrap=True)

@@ -27,6 +27,7 @@ from timegate.resolution.model import (
     AsksOriginals,
     Deadlines,
     DiffsCopies,
+    LooksAtCopies,
     Preferences,
     ReadsCopies,
     Resolves,
@@ -92,6 +93,7 @@ class Core:
     """Earlier answers of archives."""
     neighbours: Neighbours
     parts_of: FindsParts
+    contents: LooksAtCopies
     texts: CopyReader
     quotes: LooksForQuotes
     deadlines: Deadlines

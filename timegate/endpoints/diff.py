@@ -1,4 +1,7 @@
-"""``/diff/{identifier}/{stamp}``: two copies of a page side by side, by their texts."""
+"""``/diff/{identifier}/{stamp}``: two copies of a page side by side, by their texts.
+
+The older one is the first, so that what is added is new, in whichever order they are named.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -112,7 +115,9 @@ class DiffEndpoint:
         answer = self._answers.described(second, applied, vary=VARY_PAGE)
         if second.memento is None or answer.status != 200:
             return answer
-        diff = await self._texts.diff(first.memento, second.memento, request.context)
+        older, newer = sorted((first, second), key=_stamp)
+        assert older.memento is not None and newer.memento is not None  # noqa: S101, PT018 -- both
+        diff = await self._texts.diff(older.memento, newer.memento, request.context)
         if isinstance(diff, UnreadCopy):
             detail = f"the copy of {diff.memento.captured} in "
             detail += (
@@ -125,12 +130,12 @@ class DiffEndpoint:
             "Memento-Precision": header(verdict(first, self._registry)),
         }
         if is_page:
-            page = self._page(identifier, moment, first, second, diff)
+            page = self._page(identifier, moment, older, newer, diff)
             return Response(200, {**headers, **HEADERS}, page.encode())
         body = msgspec.json.encode(
             {
                 "original": first.memento.original,
-                "copies": [self._copy(first), self._copy(second)],
+                "copies": [self._copy(older), self._copy(newer)],
                 **diff_json(diff),
             }
         )
@@ -150,8 +155,8 @@ class DiffEndpoint:
         self,
         identifier: str,
         moment: Moment,
-        first: Resolution,
-        second: Resolution,
+        older: Resolution,
+        newer: Resolution,
         diff: "TextDiff",
     ) -> str:
         rows = [*_shown(diff.rows)]
@@ -159,9 +164,9 @@ class DiffEndpoint:
             "diff",
             identifier=identifier,
             stamp=moment.digits,
-            original="" if first.memento is None else first.memento.original,
-            copies=[self._view(first), self._view(second)],
-            is_same_copy=first.memento == second.memento,
+            original="" if older.memento is None else older.memento.original,
+            copies=[self._view(older), self._view(newer)],
+            is_same_copy=older.memento == newer.memento,
             diff=diff,
             counts={kind: diff.count(kind) for kind in ("changed", "added", "removed")},
             rows=rows[:_MOST_ROWS],
@@ -172,6 +177,10 @@ class DiffEndpoint:
         memento = resolution.memento
         assert memento is not None  # noqa: S101 -- checked before
         return copy_view(memento, resolution.query.at, self._registry)
+
+
+def _stamp(resolution: Resolution) -> str:
+    return "" if resolution.memento is None else resolution.memento.stamp
 
 
 def _parts(text: str) -> tuple[str, Moment]:

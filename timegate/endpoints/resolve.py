@@ -65,7 +65,7 @@ from timegate.responses.problems import (
     unreadable,
 )
 from timegate.responses.report import LONGEST_LINKS
-from timegate.verdict.words import DOUBTED
+from timegate.verdict.words import DOUBTED, DOUBTED_LINK
 
 VARY: Final = "accept, prefer"
 RESPONSE_FORMS: Final = ("json", "html", "redirect")
@@ -291,11 +291,11 @@ class Resolve:
         self, line: BatchLine, preferences: Preferences, context: RequestContext
     ) -> bytes:
         """Resolve one line of a batch; return one line of JSON."""
-        text, members = line.identifier, dict[str, object]()
+        text, members, headline = line.identifier, dict[str, object](), ""
         try:
             preferences = _with_also(preferences, line.also)
             reference = await self._reference_in(text)
-            members = dict(reference.members)
+            members, headline = dict(reference.members), reference.headline
             query = self.query(reference.text)
             query = of_cited_copy(query, reference.others, self._registry)
         except EarlyResponse as early:
@@ -303,8 +303,8 @@ class Resolve:
         else:
             resolution = await self._answers.resolve(query, preferences, context)
             response = self._answers.described(resolution, vary=VARY)
-            if members and resolution.memento is not None:
-                members["headline"] = DOUBTED
+            if headline and resolution.memento is not None:
+                members["headline"] = headline
         return row(text, response, members)
 
     async def _reference_in(self, text: str) -> "_LineReference":
@@ -379,6 +379,8 @@ class _LineReference(NamedTuple):
     """What its row says besides, if another date may be meant."""
     others: tuple[str, ...] = ()
     """Other links of the same citation."""
+    headline: str = ""
+    """That of its row, if another date or link may be meant."""
 
 
 def _reference_in(text: str, registry: Registry, now: datetime) -> _LineReference:
@@ -396,7 +398,8 @@ def _reference_in(text: str, registry: Registry, now: datetime) -> _LineReferenc
         return _LineReference(one.dated, others=one.others)
     used = one.identifier if one.at is None else f"duri:{one.at}:{one.identifier}"
     read = {"reference": one.identifier, "said": one.said, "doubt": True}
-    return _LineReference(used, {"read": read}, one.others)
+    headline = DOUBTED_LINK if one.is_link_doubted else DOUBTED
+    return _LineReference(used, {"read": read}, one.others, headline)
 
 
 def _bad_parameter(rest: str, error: UnknownParameter | BadPreference) -> Response:

@@ -95,26 +95,30 @@ class ContentLooks:
         delivered = replace(preferences, verify="head", wait=wait and wait * _SEARCH_SHARE)
         resolution = await self._resolver.resolve(query, delivered, context)
         resolution = replace(resolution, preferences=preferences)
+        return await self._looked(resolution, context, None if wait is None else began + wait)
+
+    async def of(self, resolution: Resolution, context: RequestContext) -> Resolution:
+        """Return *resolution*, whose memento was found already, with the comparison."""
+        return await self._looked(resolution, context)
+
+    async def _looked(
+        self, resolution: Resolution, context: RequestContext, until: float | None = None
+    ) -> Resolution:
+        """Look at the copies *until* then; the default is the time limit of its own."""
         if resolution.memento is None:
             return resolution
-        if preferences.only_if_cached:
+        if resolution.preferences.only_if_cached:
             return self._not_looked(resolution, "only cached answers were requested")
-        charge = None if context.quota is None else await context.quota.charge(query.original)
+        original = resolution.query.original
+        charge = None if context.quota is None else await context.quota.charge(original)
         try:
             if charge is not None and not charge.granted:
                 return self._not_looked(resolution, "the quota of this client is used up")
-            return await self._looked_at(
-                resolution, context, charge, self._until(began, preferences.wait)
-            )
+            ends = until or asyncio.get_running_loop().time() + self._limits.seconds
+            return await self._looked_at(resolution, context, charge, ends)
         finally:
             if charge is not None:
                 charge.settle()
-
-    def _until(self, began: float, wait: float | None) -> float:
-        """Return when looking ends: a client that says how long it waits has it by then."""
-        if wait is not None:
-            return began + wait
-        return asyncio.get_running_loop().time() + self._limits.seconds
 
     def _not_looked(self, resolution: Resolution, why: str) -> Resolution:
         known = known_comparison(resolution, self._registry)

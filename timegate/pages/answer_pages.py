@@ -89,6 +89,7 @@ class HtmlProblems:
     def _page(self, problem: Mapping[str, object]) -> str:
         identifier = str(problem.get("identifier", ""))
         lacking = failure_in(problem)
+        is_offline = lacking.kind == "no-network"
         return self._pages.render(
             "problem",
             title=lacking.title,
@@ -96,7 +97,7 @@ class HtmlProblems:
             next_step=" ".join(filter(None, (lacking.next_step, _more_time(problem)))),
             identifier=identifier,
             caret=_caret(identifier, problem.get("position")),
-            archives=[*self._named(problem.get("archives"))],
+            archives=[] if is_offline else [*self._named(problem.get("archives"))],
             referral=problem.get("referral"),
             alternatives=[*self._named(problem.get("alternatives"))],
         )

@@ -222,6 +222,8 @@ class CapturesView:
     asked: tuple[str, ...]
     unasked: tuple[str, ...]
     """Archives that are in use, but were not asked for this page."""
+    on_site: tuple[str, ...]
+    """Archives that are known here, and can only be read on site."""
     others: int
     """Known archives that are not in use."""
     unjudged: int
@@ -257,6 +259,7 @@ def captures_view(
     turn = _Turner(address)
     names = {archive: name_of(archive, registry) for archive in table.asked}
     known = [entry for entry in registry.entries if entry.id not in hidden]
+    unasked = [entry for entry in known if entry.use and entry.id not in names]
     return CapturesView(
         original=address.original,
         target=header_safe(address.original),
@@ -287,7 +290,8 @@ def captures_view(
             for archive, error in table.failures.items()
         ),
         asked=tuple(names.values()),
-        unasked=tuple(e.name for e in known if e.use and e.id not in names),
+        unasked=tuple(e.name for e in unasked if e.access != "onsite-only"),
+        on_site=tuple(e.name for e in unasked if e.access == "onsite-only"),
         others=sum(not entry.use for entry in known),
         unjudged=table.without_status() if wanted.status not in ("", "unknown") else 0,
         truncated=table.truncated,

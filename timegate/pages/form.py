@@ -15,6 +15,7 @@ from timegate.citations.pasted import described_by, own_texts
 from timegate.identifiers import parse
 from timegate.identifiers.model import ParsedIdentifier
 from timegate.pages.choices import (
+    LONGEST_ADDRESS,
     Choice,
     SeveralReferences,
     Unresolvable,
@@ -35,12 +36,14 @@ from timegate.responses.answer_view import spoken
 from timegate.responses.problems import status_of_refusal
 from timegate.text import masked
 from timegate.text.times import read_time
+from timegate.verdict.words import DOUBTED, DOUBTED_LINK
 
 if TYPE_CHECKING:
     from timegate.references.model import FoundReference
 
 MOST_TEXT: Final = 100_000
 """Characters of a pasted text: some 1,500 references, which are read in half a second."""
+_LOOK: Final = "verify=content"
 _MOST_FIELDS: Final = 10
 _LONGEST_DATE: Final = 64
 _MOST_DATES: Final = 5
@@ -58,20 +61,35 @@ class FormFields(NamedTuple):
     at: str = ""
     last: str = ""
     """The mark of the search for which the form was filled in before; a hidden field."""
+    verify: str = ""
+    """What is to be looked at beside the copy; only ``content`` has a meaning."""
 
     @classmethod
     def of(cls, rest: str) -> "FormFields":
-        """Read ``?q=...&at=...&last=...``; other fields are ignored."""
+        """Read ``?q=...&at=...&last=...&verify=...``; other fields are ignored."""
         query = rest.removeprefix("?")
         pairs = parse_qsl(query, errors="replace") if query.count("&") < _MOST_FIELDS else []
         fields = dict(pairs)
         at, last = fields.get("at", "").strip(), fields.get("last", "")
-        return cls(fields.get("q", "").strip(" \t\r\n"), at, last)
+        verify = fields.get("verify", "")
+        return cls(fields.get("q", "").strip(" \t\r\n"), at, last, verify)
 
     @property
     def address(self) -> str:
-        """The query string of the text and the date."""
-        return search_of(self.q, self.at) if self.q else ""
+        """The query string of the text, the date, and whether the content is looked at."""
+        look = f"&{_LOOK}" if self.is_look else ""
+        return f"{search_of(self.q, self.at)}{look}" if self.q else ""
+
+    @property
+    def is_look(self) -> bool:
+        """Whether the content of the copy is to be compared with that of others."""
+        return self.verify == "content"
+
+    @property
+    def look(self) -> str:
+        """The query string of the same search that looks at the content; empty if too long."""
+        address = self._replace(verify="content").address
+        return address if len(address) <= LONGEST_ADDRESS else ""
 
     @property
     def mark(self) -> str:
@@ -147,9 +165,11 @@ class FormQuery:
         return form._replace(at="") if self.is_field_cleared else form
 
     @property
-    def doubt(self) -> bool:
-        """Whether another date may be meant, so that no copy is certainly as requested."""
-        return self.found is not None and self.found.dates.doubt
+    def doubt(self) -> str:
+        """The headline if another date or link may be meant; else empty."""
+        if self.found is None or not self.found.dates.doubt:
+            return ""
+        return DOUBTED_LINK if self.found.is_link_doubted else DOUBTED
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -243,7 +263,7 @@ def _of_address(address: OwnReference, form: FormFields) -> FormFields:
         )
     last = form.last if form.is_date_left else ""
     at = address.at or form.at
-    return FormFields(address.reference, at, "" if address.at else last)
+    return FormFields(address.reference, at, "" if address.at else last, form.verify)
 
 
 class _UsedDate(NamedTuple):

@@ -26,21 +26,21 @@ from timegate.pages.choices import (
     SeveralReferences,
     Unresolvable,
     archive_name,
+    search_of,
 )
-from timegate.pages.form import (
-    MOST_TEXT,
-    FormFields,
-    FormQuery,
-    FormRejection,
-    read_form,
-)
+from timegate.pages.form import MOST_TEXT, FormFields, FormQuery, FormRejection, read_form
 from timegate.pages.kept_answers import KeptAnswers
 from timegate.pages.own_addresses import OwnAddresses
 from timegate.pages.rendering import AT_ONCE, HEADERS, Pages, wants_page
 from timegate.resolution.context import RequestContext
 from timegate.resolution.exhaustive import ExhaustiveResolver
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution
-from timegate.responses.answer_view import answer_view, archive_outcomes, name_of
+from timegate.responses.answer_view import (
+    SearchLink,
+    answer_view,
+    archive_outcomes,
+    name_of,
+)
 from timegate.responses.answers import VARY_PAGE, Answers
 from timegate.responses.model import ClientRequest, Response, StreamingResponse
 from timegate.responses.problems import failure_in, problem
@@ -162,7 +162,7 @@ class RunningSearches:
         self, query: Query, preferences: Preferences, context: RequestContext
     ) -> Resolution:
         """Search without progress, and not beyond the request of the client."""
-        return await self._exhaustive.resolve(query, preferences, context)
+        return await self._exhaustive.looked_at(query, preferences, context)
 
     def start(
         self, query: Query, preferences: Preferences, context: RequestContext
@@ -170,7 +170,7 @@ class RunningSearches:
         """Start a search; it goes on when its client leaves."""
         archives = self._exhaustive.archives(query, preferences, context)
         queue = self._events.open(query.original)
-        searching = self._exhaustive.resolve(query, preferences, context)
+        searching = self._exhaustive.looked_at(query, preferences, context)
         task = asyncio.get_running_loop().create_task(searching)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -307,7 +307,7 @@ class Home:
             shown, values = self._choices(form, choice)
             return self._page(200, shown, **values)
         form = query.field(form)
-        preferences = _preferences(request)
+        preferences = _preferences(request, form)
         if self._searches.full:
             resolution = await self._searches.resolve(query.query, preferences, request.context)
             return self._answered(form, query, resolution, request.context)
@@ -344,6 +344,8 @@ class Home:
     async def events(self, request: ClientRequest) -> Response | StreamingResponse:
         """Send the progress of a search and then its answer, as server-sent events."""
         form = FormFields.of(request.rest)
+        if not form.q:
+            return Response(200, _EVENTS, _event("answer", self._part(form)))
         if self._searches.full:
             detail = "too many searches with live progress: request the page without events"
             return problem(503, "too-busy", detail, headers={"Retry-After": "5"})
@@ -355,7 +357,7 @@ class Home:
             shown, values = self._choices(form, choice)
             return Response(200, _EVENTS, _event("answer", self._part(shown, **values)))
         form = query.field(form)
-        search = self._searches.start(query.query, _preferences(request), request.context)
+        search = self._searches.start(query.query, _preferences(request, form), request.context)
         return StreamingResponse(
             200, _EVENTS, self._stream(form, query, search, request.context)
         )
@@ -398,9 +400,9 @@ class Home:
         response = self._answers.described(resolution, vary=VARY_PAGE)
         if resolution.memento is None and not view.live:
             lacking = failure_in(json.loads(response.body))
-            step = " ".join(filter(None, (lacking.next_step, _folder_of(resolution.query))))
-            view = view.without_copy(lacking.title, lacking.detail, step)
-        view = view.doubted(doubt=query.doubt).beside(self._registry, context.hidden)
+            others = () if view.is_offline else tuple(_same_page(resolution))
+            view = view.without_copy(lacking.title, lacking.detail, lacking.next_step, others)
+        view = view.doubted(query.doubt).beside(self._registry, context.hidden)
         if query.doubt and view.copy is not None:
             document = json.loads(response.body) | {"headline": view.headline}
             response = replace(response, body=json.dumps(document).encode())
@@ -438,7 +440,12 @@ class Home:
         )
 
     def _part(self, form: FormFields, **values: object) -> str:
-        return self._pages.render("outcome", form=form, **{**_NO_RESULT, **values})
+        return self._pages.render(
+            "outcome",
+            form=form,
+            examples=examples(self._registry),
+            **{**_NO_RESULT, **values},
+        )
 
     def _page(self, status: int, form: FormFields, **values: object) -> Response:
         body = self._pages.render(
@@ -478,11 +485,35 @@ _INDEX_PAGE: Final = compiled(
 )
 
 
-def _folder_of(query: Query) -> str:
-    """Return that the page may be filed under its folder; empty for all other pages."""
-    folder, _, name = query.original.rpartition("/")
-    is_index = _INDEX_PAGE.fullmatch(name) is not None
-    return f"{folder}/ may be the same page, and was not searched for." if is_index else ""
+_TRACKING: Final = compiled(
+    r"(?:utm_[a-z_]{1,30}|fbclid|gclid|dclid|msclkid|yclid|igshid|mc_[ce]id)=.*+", re.IGNORECASE
+)
+_MOST_SAME: Final = 3
+
+
+def _same_page(resolution: Resolution) -> Iterator[SearchLink]:
+    """Yield searches for URLs that may be the same page, and that no archive was asked for."""
+    query = resolution.query
+    asked = {query.original, *(attempt.original for attempt in resolution.attempts)}
+    at = "" if query.at is None else str(query.at)
+    others = [url for url in dict.fromkeys(_simpler(query.original)) if url not in asked]
+    for url in others[:_MOST_SAME]:
+        yield SearchLink(url, search_of(url, at))
+
+
+def _simpler(url: str) -> Iterator[str]:
+    """Yield *url* without what often differs for the same page: tracking, index page, www."""
+    address, mark, parameters = url.partition("?")
+    kept = [each for each in parameters.split("&") if not _TRACKING.fullmatch(each)]
+    query = f"?{'&'.join(kept)}" if mark and any(kept) else ""
+    yield address + query
+    folder, _, name = address.rpartition("/")
+    if _INDEX_PAGE.fullmatch(name):
+        address = f"{folder}/"
+        yield address + query
+    scheme, separator, rest = address.partition("://")
+    if rest.lower().startswith("www."):
+        yield f"{scheme}{separator}{rest[4:]}{query}"
 
 
 class _Answer(NamedTuple):
@@ -491,10 +522,11 @@ class _Answer(NamedTuple):
     """For the template."""
 
 
-def _preferences(request: ClientRequest) -> Preferences:
+def _preferences(request: ClientRequest, form: FormFields) -> Preferences:
     """Return the preferences; the page verifies the copy also for a URL and a date."""
     preferences, _ = request.preferences
-    return replace(preferences, verify=preferences.verify or "head", live=True)
+    verify = "content" if form.is_look else preferences.verify or "head"
+    return replace(preferences, verify=verify, live=True)
 
 
 def _event(name: str, part: str) -> bytes:

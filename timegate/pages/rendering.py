@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from archives.regex_compat import compiled
 from archives.uri import WEB
 from timegate.pages.choices import LONGEST_ADDRESS
 from timegate.pages.form import MOST_TEXT
@@ -20,7 +21,10 @@ from timegate.text import sentence
 from timegate.verdict import header_safe
 
 if TYPE_CHECKING:
+    from re import Match
+
     from jinja2 import Environment
+    from markupsafe import Markup
 
 _TYPES: Final = {
     "css": "text/css; charset=utf-8",
@@ -113,6 +117,19 @@ def linkable(uri: object) -> str | None:
     return header_safe(uri) if isinstance(uri, str) and uri.startswith(WEB) else None
 
 
+_OWN_PAGE: Final = compiled(r"(?<![^ (])/(?:docs/api|docs|archives)(?![^ ,;.)])")
+
+
+def own_links(text: str, root: str) -> "Markup":
+    """Return *text* as HTML, in which the documentation and the list of archives are links."""
+    from markupsafe import Markup, escape  # noqa: PLC0415 -- with Jinja
+
+    def link(found: "Match[str]") -> str:
+        return f'<a href="{root}{found[0]}">{found[0]}</a>'
+
+    return Markup(_OWN_PAGE.sub(link, str(escape(text))))  # noqa: S704 -- escaped
+
+
 def digits(stamp: str) -> str:
     """Return the digits of a time, to the second: ``20160122112029``."""
     return "".join(c for c in stamp if c.isdigit())[:14]
@@ -132,6 +149,7 @@ def _environment() -> "Environment":
         auto_reload=False,
     )
     environment.filters |= {"linkable": linkable, "sentence": sentence, "digits": digits}
+    environment.filters["own_links"] = own_links
     return environment
 
 

@@ -10,11 +10,13 @@ from timegate.citations import copy_found
 from timegate.resolution.model import Resolution
 from timegate.responses.answer_view import citation_views, copy_view, spoken
 from timegate.responses.replay_addresses import ReplayPlace
+from timegate.responses.report import dated
 from timegate.text import duration
 from timegate.verdict import Verdict, header_safe, in_words, raw_address
 from timegate.verdict.parts import Tone
-from timegate.verdict.words import grade
+from timegate.verdict.words import grade, remarks
 
+_SECOND: Final = 14
 _YEAR: Final = 31_556_952
 """Seconds."""
 
@@ -24,13 +26,17 @@ class FrameView:
     """What the frame says."""
 
     original: str
-    tone: Tone
+    uri: str
+    """The address of the copy."""
+    tone: Tone | None
+    """None for the address of the copy itself, of which nothing was requested."""
     headline: str
     words: str
     archive: str
     captured: str
     captured_at: str
     asked: str
+    """The requested time; empty if the address is that of the copy itself."""
     years_away: str
     """How far the copy is from the requested time, if that is a year or more."""
     is_only: bool
@@ -44,7 +50,9 @@ class FrameView:
     parts: str
     """The address of the list of parts."""
     reference: str
-    """The capture as an identifier, with which it can be cited and searched for."""
+    """The capture as an identifier, with which it can be cited."""
+    matched: str
+    """What was requested, as an identifier; empty if the address is that of the copy."""
     whole: bool
     """Whether parts may come from other archives than the page."""
 
@@ -60,6 +68,8 @@ def frame_view(
     copy = copy_view(memento, query.at, registry)
     target = header_safe(memento.original)
     stamp = "" if query.at is None else query.at.digits
+    # Such an address names the copy: it does not say what somebody looked for.
+    is_own = len(stamp) >= _SECOND and memento.stamp.startswith(stamp)
 
     def neighbour(relation: str) -> str | None:
         other = _neighbours(resolution).get(relation)
@@ -67,13 +77,14 @@ def frame_view(
 
     return FrameView(
         original=memento.original,
-        tone=graded.tone,
+        uri=memento.uri,
+        tone=None if is_own and graded.tone == "good" else graded.tone,
         headline=graded.headline,
-        words=in_words(judged),
+        words=remarks(judged) if is_own else in_words(judged),
         archive=copy.name,
         captured=copy.captured,
         captured_at=copy.stamp,
-        asked="" if query.at is None else spoken(query.at),
+        asked="" if query.at is None or is_own else spoken(query.at),
         years_away=_years_away(judged),
         is_only=resolution.preferences.archives == frozenset({memento.archive}),
         previous=neighbour("prev"),
@@ -83,6 +94,7 @@ def frame_view(
         others=f"{base_url}/list/{stamp}/{target}",
         parts=f"{base_url}/parts/{quote(memento.uri, safe='')}",
         reference=_reference(resolution, registry),
+        matched="" if is_own else dated(query),
         whole=route == "reconstruct",
     )
 

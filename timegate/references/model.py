@@ -135,6 +135,13 @@ class FoundReference(NamedTuple):
         return None if used is None or used.basis == "own" else self.dates.at
 
     @property
+    def is_link_doubted(self) -> bool:
+        """Whether the doubt is about the link, which may be altered, and not about the date."""
+        dates = [*([self.dates.used] if self.dates.used else []), *self.dates.unused]
+        is_altered = self.incomplete or ALTERED in self.notes
+        return self.dates.doubt and is_altered and not choose(dates).doubt
+
+    @property
     def undated(self) -> "FoundReference":
         """The reference without its dates, for a time that was given otherwise.
 

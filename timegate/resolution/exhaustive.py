@@ -13,6 +13,7 @@ from timegate.resolution.context import RequestContext
 from timegate.resolution.model import (
     AsksOriginals,
     Attempt,
+    LooksAtCopies,
     Preferences,
     Query,
     Resolution,
@@ -24,6 +25,8 @@ from timegate.resolution.selection import Selections
 
 PATIENCE: Final = 5.0
 """Seconds to wait for the archives, if a person does not say."""
+LOOKING: Final = 10.0
+"""Seconds more for looking at the content of copies."""
 _CHECK_TIME: Final = 2.0
 """Seconds for requesting the best memento, if no more are left."""
 
@@ -39,19 +42,21 @@ def patient(preferences: Preferences) -> Preferences:
 class ExhaustiveResolver:
     """Queries all archives of the plan."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 -- its parts
         self,
         resolver: Resolves,
         route: Router,
         patience: float = PATIENCE,
         selections: Selections | None = None,
         originals: AsksOriginals | None = None,
+        contents: LooksAtCopies | None = None,
     ) -> None:
         self._resolver = resolver
         self._route = route
         self._patience = patience
         self._selections = selections or Selections()
         self._originals = originals
+        self._contents = contents
 
     def archives(
         self, query: Query, preferences: Preferences, context: RequestContext
@@ -73,6 +78,18 @@ class ExhaustiveResolver:
         if found is None:
             found = replace(await self._resolved(query, preferences, context), live=live)
         return found
+
+    async def looked_at(
+        self, query: Query, preferences: Preferences, context: RequestContext
+    ) -> Resolution:
+        """Return the same with a comparison of the copy that is found, if it is asked for."""
+        found = await self.resolve(query, preferences, context)
+        if self._contents is None or preferences.verify != "content":
+            return found
+        # Again, the same copy needs as much time to be found, beside that to look at it.
+        wait = (preferences.wait or self._patience) + LOOKING
+        found = replace(found, preferences=replace(found.preferences, wait=wait))
+        return await self._contents.of(found, context)
 
     async def _resolved(
         self, query: Query, preferences: Preferences, context: RequestContext
@@ -113,4 +130,5 @@ class ExhaustiveResolver:
             checks=tuple(selection.checks),
             named_skip=plan.named_skip,
             refused=plan.refused,
+            outside=plan.outside,
         )

@@ -228,6 +228,8 @@ class Resolution:
     """Why the named archive is not in the plan; None if it is, or may not be mentioned."""
     refused: tuple[Skip, ...] = ()
     """Archives that must not be queried for this page; they count as not queried."""
+    outside: tuple[Skip, ...] = ()
+    """Archives in use that were not queried because they do not collect such pages."""
     parts: PartsSummary | None = None
     """The parts of the page; None if they were not looked for."""
     comparison: Comparison | None = None
@@ -334,6 +336,8 @@ class Plan:
     """Why the archive that the reference names is not in it, if that may be mentioned."""
     refused: tuple[Skip, ...] = ()
     """Archives that are not in it because they must not be queried for this page."""
+    outside: tuple[Skip, ...] = ()
+    """Archives in use that are not in it because they do not collect such pages."""
 
     order: tuple[str, ...] = field(init=False, repr=False, compare=False)
     """All archives of the plan, in the order in which they are queried."""
@@ -379,6 +383,14 @@ class ReadsCopies(Protocol):
     async def of(
         self, memento: Memento, context: RequestContext, budget: Budget, most: int
     ) -> CopyText | UnreadCopy: ...
+
+
+class LooksAtCopies(Resolves, Protocol):
+    """Resolves queries, and compares the copies that are found. Failures never raise."""
+
+    async def of(self, resolution: Resolution, context: RequestContext) -> Resolution:
+        """Return *resolution* with a comparison of its memento with other copies."""
+        ...
 
 
 class DiffsCopies(Protocol):

@@ -17,6 +17,7 @@ from timegate.resolution.model import (
     AsksOriginals,
     CachedAnswer,
     Deadlines,
+    LooksAtCopies,
     Plan,
     Preferences,
     Query,
@@ -61,7 +62,7 @@ class Resolver:
         """Resolves queries whose preferences have equivalent URLs."""
         self.whole_pages: Resolves | None = None
         """Resolves queries for pages with their parts."""
-        self.contents: Resolves | None = None
+        self.contents: LooksAtCopies | None = None
         """Resolves queries whose copies are to be looked at."""
         self.quotes: Resolves | None = None
         """Resolves queries with a quotation."""
@@ -97,8 +98,13 @@ class Resolver:
             return await self.equivalents.resolve(query, preferences, context)
         plan = self._route(query, preferences, context)
         resolution = await self._within_quota(query, preferences, plan, context)
-        if plan.named_skip is not None or plan.refused:
-            resolution = replace(resolution, named_skip=plan.named_skip, refused=plan.refused)
+        if plan.named_skip is not None or plan.refused or plan.outside:
+            resolution = replace(
+                resolution,
+                named_skip=plan.named_skip,
+                refused=plan.refused,
+                outside=plan.outside,
+            )
         self._observe(resolution)
         return resolution
 

@@ -14,15 +14,23 @@ from archives.moment import Moment, second_of
 from archives.registry import Registry
 from timegate.citations import NO_DESCRIPTION, Copy, PageDescription, copy_found
 from timegate.citations.forms import LABELS, description_words, pasted_words, reference
+from timegate.resolution.exhaustive import LOOKING
 from timegate.resolution.model import Attempt, Query, Resolution
-from timegate.resolution.preferences import parameters_of
+from timegate.resolution.preferences import LONGEST_WAIT, parameters_of
 from timegate.responses.problems import failure, printable
 from timegate.responses.quotes import quote_words
 from timegate.responses.referral import Referral, is_demo
 from timegate.responses.report import identifier_of, known_mementos, referred
 from timegate.text import MONTH_NAMES
 from timegate.verdict import Verdict, header_safe, in_words, quoted_location
-from timegate.verdict.words import DOUBTED, Point, Tone, duration, explained, grade
+from timegate.verdict.words import Point, Tone, duration, explained, grade
+
+
+class SearchLink(NamedTuple):
+    """A search, as a link."""
+
+    text: str
+    query: str
 
 
 class CopyView(NamedTuple):
@@ -107,6 +115,8 @@ class AnswerView:
     """The unchecked link to the archive that the reference names."""
     next_step: str = ""
     """What the user can do if there is no copy."""
+    same_page: "tuple[SearchLink, ...]" = ()
+    """Searches for other URLs that may be the same page, if there is no copy."""
     described: PageDescription = NO_DESCRIPTION
     """What the reference says of the page, for citations."""
     said_of_citations: tuple[str, ...] = ()
@@ -123,12 +133,18 @@ class AnswerView:
     """The original, where it is itself the answer; otherwise empty."""
     on_site: tuple[tuple[str, str], ...] = ()
     """Archives in use that were not asked, because they are only read on site; what to do."""
+    outside: tuple[tuple[str, str], ...] = ()
+    """Archives in use that were not asked because they do not collect such pages; why."""
     is_offline: bool = False
     """Whether this server seems to have no network, so that no archive need be named."""
 
-    def without_copy(self, title: str, detail: str, next_step: str) -> "AnswerView":
+    def without_copy(
+        self, title: str, detail: str, next_step: str, same_page: tuple[SearchLink, ...] = ()
+    ) -> "AnswerView":
         """Return the view with the reason why there is no copy."""
-        return replace(self, headline=title, words=detail, next_step=next_step)
+        return replace(
+            self, headline=title, words=detail, next_step=next_step, same_page=same_page
+        )
 
     def beside(self, registry: Registry, hidden: frozenset[str]) -> "AnswerView":
         """Return the view with the archives on site, without those that are *hidden*."""
@@ -137,12 +153,12 @@ class AnswerView:
         shown = (e for e in entries if e.id not in hidden and e.id != named)
         return replace(self, on_site=tuple((e.name, e.apply or e.access_note) for e in shown))
 
-    def doubted(self, *, doubt: bool) -> "AnswerView":
-        """Return the view; with a *doubt* about the date, no copy is "as requested"."""
+    def doubted(self, doubt: str) -> "AnswerView":
+        """Return the view; with a *doubt*, as a headline, no copy is "as requested"."""
         if not doubt or self.copy is None:
             return self
         tone: Tone = "fair" if self.tone == "good" else self.tone
-        return replace(self, tone=tone, headline=DOUBTED)
+        return replace(self, tone=tone, headline=doubt)
 
 
 def answer_view(
@@ -169,6 +185,7 @@ def answer_view(
         headline=graded.headline if lacking is None else lacking.title,
         words=in_words(verdict) if lacking is None else lacking.detail,
         next_step="" if lacking is None else lacking.next_step,
+        outside=tuple((name_of(s.archive, registry), s.reason) for s in resolution.outside),
         is_offline=lacking is not None and lacking.kind == "no-network",
         original=query.original,
         asked="the newest copy" if query.at is None else spoken(query.at),
@@ -258,7 +275,10 @@ def _with_scheme(point: Point, query: Query, verdict: Verdict) -> Point:
 def _look(resolution: Resolution) -> str:
     if resolution.memento is None or resolution.comparison is not None:
         return ""
-    looking = replace(resolution.preferences, verify="content")
+    preferences = resolution.preferences
+    # Of a time that the client has stated, only a share is for finding the copy.
+    wait = preferences.wait and min(preferences.wait + LOOKING, LONGEST_WAIT)
+    looking = replace(preferences, verify="content", wait=wait)
     return urlencode({**parameters_of(looking), "as": "html"})
 
 

@@ -359,10 +359,21 @@ def _is_offline(resolution: Resolution, registry: Registry) -> bool:
     """Whether all archives on the network failed, and some because there is no way to them."""
     remote = [a for a in resolution.attempts if not _is_local(a.archive, registry)]
     outcomes = [attempt.outcome for attempt in remote]
-    lost = [o for o in outcomes if isinstance(o, Unreachable) and o.no_network]
-    paused = [o for o in outcomes if isinstance(o, Resting)]
+    lost = [o for o in outcomes if isinstance(o, Unreachable | Resting) and o.no_network]
+    paused = [o for o in outcomes if isinstance(o, Resting) and not o.no_network]
     failed = {error.archive for error in (*lost, *paused)}
     return bool(lost) and len(lost) + len(paused) == len(outcomes) and len(failed) > 1
+
+
+def _why_lost(resolution: Resolution) -> str:
+    """Return why there is no way to an archive, also where a pause follows from that."""
+    for attempt in resolution.attempts:
+        outcome = attempt.outcome
+        if isinstance(outcome, Unreachable) and outcome.no_network:
+            return outcome.why
+        if isinstance(outcome, Resting) and outcome.no_network:
+            return outcome.no_network
+    return ""
 
 
 def _is_local(archive: str, registry: Registry) -> bool:
@@ -373,11 +384,10 @@ def _is_local(archive: str, registry: Registry) -> bool:
 def _offline(
     resolution: Resolution, headers: Mapping[str, str], members: Mapping[str, object]
 ) -> Response:
-    lost = (a.outcome for a in resolution.attempts if isinstance(a.outcome, Unreachable))
-    why = next((error.why.partition(";")[0] for error in lost if error.no_network), "")
-    count = len(resolution.failed)
-    reason = why.replace("its name cannot", "their names cannot", 1)
-    detail = f"none of the {count} archives could be reached ({reason})"
+    reason = _why_lost(resolution).partition(";")[0]
+    reason = reason.replace("its name cannot", "their names cannot", 1)
+    asked = " that were asked" if resolution.outside else ""
+    detail = f"none of the {len(resolution.failed)} archives{asked} could be reached ({reason})"
     return problem(
         504,
         "no-network",

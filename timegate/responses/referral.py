@@ -46,10 +46,15 @@ class Referral(NamedTuple):
     """Why the archive gave no answer, for people."""
     advice: str
     """What one can do, for people."""
+    holder: str = ""
+    """The name of the archive to which the link leads, if it is another one."""
 
     def as_json(self) -> dict[str, object]:
         """Return it in plain JSON types, marked as unchecked."""
-        return {**self._asdict(), "checked": False}
+        members = {**self._asdict(), "checked": False}
+        if not self.holder:
+            del members["holder"]
+        return members
 
     @property
     def link(self) -> str | None:
@@ -81,6 +86,7 @@ def referral(resolution: Resolution, registry: Registry) -> Referral | None:
         gap.cause,
         gap.reason,
         "; ".join(_advice(gap.cause, entry, uri, registry)),
+        _holder(entry, uri, registry),
     )
 
 
@@ -166,12 +172,18 @@ def _advice(
         yield step
 
 
+def _holder(entry: ArchiveEntry, uri: str | None, registry: Registry) -> str:
+    """Return the name of the successor to which the link leads; empty if there is none."""
+    holder = None if uri is None else registry.by_host(host_of(uri))
+    return "" if holder is None or holder.id in (entry.id, entry.hosted_by) else holder.name
+
+
 def _opening(entry: ArchiveEntry, uri: str, registry: Registry) -> str:
     """Return what to do with the link; it may lead to the successor of the archive."""
-    holder = registry.by_host(host_of(uri))
-    if holder is None or holder.id in (entry.id, entry.hosted_by):
+    holder = _holder(entry, uri, registry)
+    if not holder:
         return "open the unchecked link in a browser"
-    return f"open the unchecked link: {holder.name} should have its copies now"
+    return f"open the unchecked link: {holder} should have its copies now"
 
 
 def _next_step(cause: Cause | FailureCause, entry: ArchiveEntry, registry: Registry) -> str:

@@ -74,8 +74,13 @@ def report(resolution: Resolution, verdict: Verdict, registry: Registry, base_ur
 
 def identifier_of(query: Query) -> str:
     """Return the identifier of *query*: that of a URL with a time is a duri."""
-    if query.identifier is not None or query.at is None:
-        return query.identifier or query.original
+    return query.identifier or dated(query)
+
+
+def dated(query: Query) -> str:
+    """Return the URL and the time of *query* as an identifier; a duri, if there is a time."""
+    if query.at is None:
+        return query.original
     return Duri(query.at, query.original).canonical or query.original
 
 

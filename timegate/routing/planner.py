@@ -116,7 +116,9 @@ class Planner:
         others = [name for name in names if name not in all_own and name not in named]
         groups = (named, own, others) if query.archive in all_own else (own, named, others)
         skip = None if query.archive in names else self._named_skip(query, preferences)
-        return Plan(tuple(tuple(group) for group in groups if group), self._folding, skip)
+        outside = tuple(each for each in routed.skipped if each.cause in ("domain", "absent"))
+        filled = tuple(tuple(group) for group in groups if group)
+        return Plan(filled, self._folding, skip, outside=outside)
 
     def _named_skip(self, query: Query, preferences: Preferences) -> Skip | None:
         """Return why the named archive is not queried; None if it is not registered."""

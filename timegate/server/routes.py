@@ -438,6 +438,7 @@ async def open_routes(needs: Dependencies) -> AsyncIterator[Dispatch]:
         handlers.plan,
         selections=needs.core.selections,
         originals=needs.core.originals,
+        contents=needs.core.contents,
     )
     events = SearchEvents(needs.core.observer.public_watchers)
     async with (

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, NamedTuple
 
-from archives.errors import ArchiveError, Gated, Refused, Resting
+from archives.errors import ArchiveError, Gated, Refused, Resting, Unreachable
 from archives.source import Reply
 from archives.uri import host_of
 from timegate.resolution.model import Attempt
@@ -166,6 +166,8 @@ class Breakers:
         self._circuits = dict.fromkeys(archives, FRESH)
         self._faults: Counter[str] = Counter()
         self._refusals: dict[str, _Refusals] = {}
+        self._lost: dict[str, str] = {}
+        """Archives to which the last request found no way, and why."""
         self._clock = clock
         self._chance = chance
 
@@ -178,6 +180,10 @@ class Breakers:
         """Return why the circuit of *archive* is not closed; empty if it is closed."""
         circuit = self._circuits.get(archive, FRESH)
         return "" if circuit.opens_until is None else circuit.why
+
+    def no_network(self, archive: str) -> str:
+        """Return why the last request found no way to *archive*; empty otherwise."""
+        return self._lost.get(archive, "")
 
     def admit(self, archive: str) -> BreakerDecision:
         """Decide on one request; after one that is admitted, `report` must follow."""
@@ -260,6 +266,7 @@ class Breakers:
         archive = attempt.archive
         if archive not in self._circuits:
             return
+        self._note_network(archive, attempt.outcome)
         if not isinstance(attempt.outcome, ArchiveError):
             if self._refusals:
                 self._refusals.pop(archive, None)
@@ -269,6 +276,13 @@ class Breakers:
             refusals = self._refusals.setdefault(archive, _Refusals())
             if refusals.add(host_of(attempt.original)):
                 self._open_for(archive, refusals, reason)
+
+    def _note_network(self, archive: str, outcome: object) -> None:
+        """Note whether there was a way to the archive; a pause tells nothing."""
+        if isinstance(outcome, Unreachable) and outcome.no_network:
+            self._lost[archive] = outcome.why
+        elif self._lost and not isinstance(outcome, Resting):
+            self._lost.pop(archive, None)
 
     def _open_for(self, archive: str, refusals: _Refusals, reason: str) -> None:
         now, last = self._clock(), refusals.circuit

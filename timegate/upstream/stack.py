@@ -194,7 +194,13 @@ class _GuardedRequest:
         archive, queue = guard.archive, guard.queue
         admission = guard.breakers.admit(archive)
         if not admission.admitted:
-            raise Resting(archive, request.url, admission.why, admission.retry_after)
+            raise Resting(
+                archive,
+                request.url,
+                admission.why,
+                admission.retry_after,
+                no_network=guard.breakers.no_network(archive),
+            )
         if not queue.enter_now(request.purpose):
             await self._wait_in_queue()
         began = guard.clock()

@@ -20,6 +20,7 @@ CLASS_PHRASES: Final[Mapping[str, str]] = {
     "nearly-empty": "nearly empty",
 }
 _IDENTICAL: Final = "identical on both sides of the time asked for"
+_LONGEST_DAY: Final = len("2016-01-22")
 
 
 def comparison_member(found: Comparison) -> Member:
@@ -47,10 +48,16 @@ def remarks_on_comparison(verdict: Verdict) -> Iterator[str]:
     member = verdict.comparison
     if member is None:
         return
-    yield from filter(None, (_classified(member), _compared(member), _agreed(member)))
+    compared = _compared(member, is_dated=is_dated(verdict))
+    yield from filter(None, (_classified(member), compared, _agreed(member)))
     if member["instead-of"]:
         what = CLASS_PHRASES[str(member["instead-of"])]
         yield f"chosen instead of the nearest copy, which is {what}"
+
+
+def is_dated(verdict: Verdict) -> bool:
+    """Whether a time was asked for, which may lie between two copies."""
+    return verdict.time is None or verdict.time["req"] is not None
 
 
 def _classified(member: Member) -> str:
@@ -58,20 +65,42 @@ def _classified(member: Member) -> str:
     return f"the copy seems to be {CLASS_PHRASES[str(name)]}" if name else ""
 
 
-def _compared(member: Member) -> str:
-    if member.value == "same-around":
-        return _IDENTICAL
-    if member.value == "similar-around":
-        return f"the same text on both sides of the time asked for ({member['similarity']} %)"
+def _compared(member: Member, *, is_dated: bool) -> str:
+    if member.value in SAME:
+        return _same(member, is_dated=is_dated)
     if member.value == "changed":
-        sides = " and ".join(_other_sides(member))
-        changed = (
-            f"the text changed around the time asked for ({member['similarity']} % the same)"
-        )
-        return f"{changed}: {sides}" if sides else changed
+        classes = " and ".join(_other_sides(member))
+        changed = f"{_changed(member)} ({member['similarity']} % the same)"
+        return f"{changed}: {classes}" if classes else changed
     if member.value == "not-looked":
         return f"the content was not looked at: {member['failed'] or 'unknown'}"
-    return "" if member["corroborated"] else "no second copy to compare it with"
+    return "" if member["corroborated"] else _alone(is_dated=is_dated)
+
+
+def _same(member: Member, *, is_dated: bool) -> str:
+    is_identical = member.value == "same-around"
+    share = "" if is_identical else f" ({member['similarity']} %)"
+    if not is_dated:
+        what = "identical with" if is_identical else "nearly the same text as"
+        return f"{what} the copy next to it in time{share}"
+    if is_identical:
+        return _IDENTICAL
+    return f"the same text on both sides of the time asked for{share}"
+
+
+def _alone(*, is_dated: bool) -> str:
+    """Return that nothing was compared: copies of one side alone are no evidence."""
+    if not is_dated:
+        return "no second copy to compare it with"
+    sides = "copies from before and after the time asked for"
+    return f"not compared: that takes {sides}, which were not both read"
+
+
+def _changed(member: Member) -> str:
+    """Return between which copies the text changed: they may be years apart."""
+    days = [str(member[name] or "")[:_LONGEST_DAY] for name in ("from", "to")]
+    between = f" between the copies of {days[0]} and {days[1]}" if all(days) else ""
+    return f"the text changed{between}"
 
 
 def _other_sides(member: Member) -> Iterator[str]:
@@ -98,9 +127,10 @@ def _listed(archives: Parameter | None) -> str:
     return ", ".join(str(archives).split())
 
 
-def explain_comparison(member: Member) -> Explanation:
+def explain_comparison(member: Member, *, is_dated: bool = True) -> Explanation:
     """Return whether it is the same page, and on what that rests."""
-    sentences = [_sentence(text) for text in (_classified(member), *_sides(member))]
+    sides = _sides(member, is_dated=is_dated)
+    sentences = [_sentence(text) for text in (_classified(member), *sides)]
     if member["evidence"]:
         sentences.append(f"Because: {member['evidence']}.")
     if member["instead-of"]:
@@ -111,10 +141,10 @@ def explain_comparison(member: Member) -> Explanation:
     return tone_of(member), " ".join(filter(None, sentences))
 
 
-def _sides(member: Member) -> Iterator[str]:
+def _sides(member: Member, *, is_dated: bool) -> Iterator[str]:
     between = f" (copies of {member['from']} and {member['to']})" if member["from"] else ""
-    compared = _compared(member)
-    yield f"{compared}{between}" if compared else ""
+    compared = _compared(member, is_dated=is_dated)
+    yield f"{compared}{between}" if compared and member.value != "changed" else compared
     if member.value in SAME:
         yield "nothing is known of the time between"
     yield _agreed(member)

@@ -8,6 +8,7 @@ from timegate.text import duration
 from timegate.verdict.comparison import (
     CLASS_PHRASES,
     explain_comparison,
+    is_dated,
     remarks_on_comparison,
 )
 from timegate.verdict.header import Member, Verdict
@@ -31,6 +32,7 @@ __all__ = [
     "grade",
     "in_words",
     "is_beyond_doubt",
+    "remarks",
 ]
 
 _EMPTY_TIME: Final = "ext-empty-timestamp"
@@ -42,6 +44,7 @@ _TIME_PHRASES: Final = {
     "current": "the original itself as it is now, no copy",
     "unknown": "captured at an unknown time",
 }
+_FOUND_LATEST: Final = "the newest copy that was found"
 _ARCHIVE_PHRASES: Final = {
     "same": "in the requested archive",
     "alias": "in the requested archive, under another of its names",
@@ -76,16 +79,28 @@ _GRAIN_PHRASES: Final = {
 def in_words(verdict: Verdict) -> str:
     """Return one sentence: "3 days later, in another archive, same URL; ..."."""
     facts = ", ".join(filter(None, _facts(verdict))) or "no copy found"
-    return "; ".join(filter(None, (facts, *_remarks(verdict))))
+    return "; ".join(filter(None, (facts, remarks(verdict))))
+
+
+def remarks(verdict: Verdict) -> str:
+    """Return what is to be said of a copy beside its time, archive and URL; mostly empty."""
+    return "; ".join(filter(None, _remarks(verdict)))
 
 
 def _facts(verdict: Verdict) -> Iterator[str]:
     if verdict.time:
-        yield _time(verdict.time)
+        yield _FOUND_LATEST if _may_be_older(verdict) else _time(verdict.time)
     if verdict.archive:
         yield _ARCHIVE_PHRASES.get(verdict.archive.value, "")
     if verdict.uri:
         yield _URL_PHRASES.get(verdict.uri.value) or _variant(verdict.uri)
+
+
+def _may_be_older(verdict: Verdict) -> bool:
+    """Whether it is the newest copy of some archives only: the others did not answer."""
+    is_latest = verdict.time is not None and verdict.time.value == "latest"
+    sources = verdict.sources
+    return is_latest and sources is not None and bool(sources["failed"] or sources["unasked"])
 
 
 def _time(time: Member) -> str:
@@ -121,7 +136,12 @@ def _remarks(verdict: Verdict) -> Iterator[str]:
     if verdict.sources:
         yield from _remarks_on_sources(verdict.sources)
     if verdict.syntax and _is_malformed(verdict.syntax):
-        yield "the reference was malformed and was repaired"
+        yield _REPAIRED.get(str(verdict.syntax["diag"]), _MALFORMED)
+
+
+_MALFORMED: Final = "the reference was malformed and was repaired"
+_REPAIRED: Final = {"scheme-assumed": "http:// was added to the URL, which has no scheme"}
+"""What is said of a reference with one diagnostic alone."""
 
 
 def _is_malformed(syntax: Member) -> bool:
@@ -239,6 +259,9 @@ def grade(verdict: Verdict, status: WantedStatus = "2xx") -> Grade:
     differs in more than its archive, or that is only promised.
     """
     row = GRADES[_graded_match(verdict), _distance(verdict)]
+    if row.tone == "good" and _may_be_older(verdict):
+        headline = f"{_FOUND_LATEST[0].upper()}{_FOUND_LATEST[1:]}"
+        row = row._replace(tone="fair", headline=headline)
     code = archived_status(verdict)
     if code is not None:
         row = _with_status(row, code)
@@ -250,6 +273,8 @@ def grade(verdict: Verdict, status: WantedStatus = "2xx") -> Grade:
 
 DOUBTED: Final = "Found, but another date may be meant"
 """The headline of a copy for a text that leaves a doubt about the date."""
+DOUBTED_LINK: Final = "Found, but another link may be meant"
+"""The headline of a copy for a text whose link is mistyped, if its date is certain."""
 _NEAR: Final = "Identical on both sides of the time asked for"
 _NEARLY_EXACT: Final = frozenset({"second", "day", "days", "weeks", "months"})
 
@@ -270,7 +295,7 @@ def _with_comparison(row: Grade, verdict: Verdict) -> Grade:
     if found.value == "changed" and row.tone == "good":
         # Another copy of the requested time may have another text.
         return row._replace(
-            tone="fair", headline=f"{row.headline}, but the text changed around that time"
+            tone="fair", headline=f"{row.headline}, but the text changed between two copies"
         )
     is_near = verdict.match.value in ("approximate", "substitute") and (
         _distance(verdict) in _NEARLY_EXACT
@@ -339,6 +364,8 @@ def explained(verdict: Verdict) -> Iterator[Point]:
     for name, (topic, explain) in _EXPLANATIONS.items():
         member: Member | None = getattr(verdict, name)
         explanation = None if member is None else explain(member)
+        if member is not None and name == "comparison":
+            explanation = explain_comparison(member, is_dated=is_dated(verdict))
         if explanation is not None:
             yield Point(topic, *explanation)
 
@@ -353,9 +380,9 @@ def _explain_time(time: Member) -> Explanation:
     doubt = f" The date is doubtful: {time['doubt']}." if time["doubt"] else ""
     good: Tone = "fair" if doubt or is_asserted else "good"
     if time.value == "latest":
-        basis = "; no time was requested, so this is the newest known copy"
+        basis = "; no time was requested, so this is the newest copy found"
         if time["live"] == "no-answer":
-            basis = "; the original itself did not answer, so this is the newest known copy"
+            basis = "; the original itself did not answer, so this is the newest copy found"
         return good, f"{got}{basis}.{doubt}"
     until = f" until {time['until']}" if time["until"] else ""
     asked = f"{time['req']}{until}"
@@ -429,7 +456,7 @@ def _explain_content(content: Member) -> Explanation:
     if content["status"]:
         return "fair", f"The archived response has status {content['status']}."
     sentences: Mapping[str, Explanation] = {
-        "raw": ("good", "These are the original bytes."),
+        "raw": ("good", "The bytes are delivered as they were archived."),
         "rewritten": ("good", "The archive replays the page with rewritten links."),
     }
     return sentences.get(content.value)
@@ -457,7 +484,9 @@ def _explain_syntax(syntax: Member) -> Explanation:
         return "good", "The reference is in an old notation."
     if not _is_malformed(syntax):
         return "good", "The time of the reference is empty, which means now."
-    return "fair", "The reference was malformed and was repaired."
+    said = _REPAIRED.get(str(syntax["diag"]), _MALFORMED)
+    tone: Tone = "fair" if said == _MALFORMED else "good"
+    return tone, f"{said[0].upper() if said == _MALFORMED else said[0]}{said[1:]}."
 
 
 def _explain_evidence(evidence: Member) -> Explanation:
@@ -480,7 +509,7 @@ _EXPLANATIONS: Final[Mapping[str, tuple[str, Callable[[Member], Explanation]]]] 
     "uri": ("URL", _explain_uri),
     "granularity": ("Date", _explain_granularity),
     "coverage": ("Extent", _explain_coverage),
-    "content": ("Content", _explain_content),
+    "content": ("Archived response", _explain_content),
     "evidence": ("Evidence", _explain_evidence),
     "comparison": ("Same page", explain_comparison),
     "parts": ("Parts", explain_parts),

@@ -21,6 +21,7 @@ from timegate.resolution.query import query_for
 from timegate.routing.planner import unplanned
 from timegate.upstream.exchange_log import UpstreamExchange
 from timegate.verdict import verdict
+from timegate.verdict.words import DOUBTED
 
 REGISTRY: Registry = load_known()
 ASKED = "urn:pwid:archive.org:2016-01-22T11:20:29Z:page:http://www.dr.dk"
@@ -45,7 +46,7 @@ def shown(
     best: Attempt | None = None,
     width: int = 100,
     colour: bool = False,
-    doubt: bool = False,
+    doubt: str = "",
 ) -> str:
     others = tuple(a for a in attempts if isinstance(a.outcome, Closest) and a is not best)
     resolution = Resolution(QUERY, Preferences(), best, others, attempts)
@@ -97,8 +98,8 @@ def test_without_a_memento_the_archives_without_an_answer_are_named_in_red() -> 
 def test_a_copy_is_never_as_requested_if_another_date_may_be_meant() -> None:
     best = found()
 
-    assert "As requested" not in shown(best, best=best, doubt=True)
-    assert "≈ Found, but another date may be meant" in shown(best, best=best, doubt=True)
+    assert "As requested" not in shown(best, best=best, doubt=DOUBTED)
+    assert "≈ Found, but another date may be meant" in shown(best, best=best, doubt=DOUBTED)
 
 
 def test_without_a_memento_variants_that_were_not_queried_are_named() -> None:

@@ -284,6 +284,16 @@ def test_a_copy_of_a_redirect_is_called_so_in_a_list() -> None:
     assert "1 reference: 1 redirect" in result.stderr
 
 
+def test_a_doubt_about_the_link_is_not_called_one_about_the_date() -> None:
+    mistyped = HOME.replace("http:", "htp:")
+    for options in ((), ("--at", "2010")):
+        alone = resolve("--json", *options, mistyped)
+
+        assert json.loads(alone.stdout)["headline"] == "Found, but another link may be meant"
+        assert alone.exit_code == 1
+    assert "another link may be meant" in resolve("--format", "apa", mistyped).stderr
+
+
 def test_a_doubt_about_the_date_is_in_every_output() -> None:
     text = f"Smith (2009). Hours. {HOME}"
     alone = resolve("--json", text)

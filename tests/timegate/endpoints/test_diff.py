@@ -68,21 +68,32 @@ async def test_two_copies_are_compared() -> None:
     seen = await asked(f"/diff/{REFERENCE}/2012")
     document = json.loads(seen.body)
     assert [copy["datetime"] for copy in document["copies"]] == [
-        "2016-01-22T11:20:29Z",
         "2012-01-01T00:00:00Z",
+        "2016-01-22T11:20:29Z",
     ]
     assert document["lines"] == {"same": 21, "changed": 1, "added": 0, "removed": 0}
-    assert document["changes"][0]["right"] == "open <b>half</b> the year"
+    assert document["changes"][0]["left"] == "open <b>half</b> the year"
+    assert document["changes"][0]["right"] == "open <b>all</b> year"
     assert "match=within" in seen.headers["Memento-Precision"]
 
 
 async def test_the_page_marks_what_changed_and_escapes_it() -> None:
     seen = await asked(f"/diff/{REFERENCE}/2012", BROWSER)
     page = seen.body.decode()
-    assert "<del>&lt;b&gt;all&lt;/b&gt; </del>" in page
-    assert "<ins>&lt;b&gt;half&lt;/b&gt; the </ins>" in page or "half" in page
+    assert "<ins>&lt;b&gt;all&lt;/b&gt; </ins>" in page
+    assert "half" in page
     assert "19 equal lines" in page
     assert "22 January 2016" in page
+
+
+async def test_the_older_copy_is_on_the_left_in_whichever_order_they_are_named() -> None:
+    documents = [
+        json.loads((await asked(f"/diff/duri:{at}:http://example.org//{other}")).body)
+        for at, other in (("2012", "2016"), ("2016", "2012"))
+    ]
+    for document in documents:
+        assert [copy["datetime"][:4] for copy in document["copies"]] == ["2012", "2016"]
+    assert documents[0]["changes"] == documents[1]["changes"]
 
 
 async def test_the_same_copy_is_said_to_be_the_same() -> None:

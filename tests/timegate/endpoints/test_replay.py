@@ -219,6 +219,18 @@ async def test_a_page_that_is_not_held_is_a_problem(tmp_path: Path) -> None:
         assert (await site.ask("/view/2010/http://nowhere.example/")).status == 404
 
 
+@pytest.mark.parametrize("stamp", [f"{sites.STAMP}@first", sites.STAMP])
+async def test_the_address_of_a_copy_does_not_say_what_was_requested(
+    tmp_path: Path, stamp: str
+) -> None:
+    async with served(tmp_path) as site:
+        page = (await site.ask(f"/view/{stamp}/{PAGE}", BROWSER)).body.decode()
+
+    assert "Captured <time" in page
+    for claim in ("Requested", "requested time, same", "How well it matches", "✓"):
+        assert claim not in page
+
+
 async def test_the_frame_leads_to_a_citation_the_answer_and_captures_of_its_archive(
     tmp_path: Path,
 ) -> None:
@@ -228,6 +240,7 @@ async def test_the_frame_leads_to_a_citation_the_answer_and_captures_of_its_arch
 
     name = quote(f"urn:pwid:first.example:{Moment(sites.STAMP)}:page:{PAGE}")
     assert f'href="/cite?id={name}"' in page
-    assert f'href="/?q={name}"' in page
+    asked = quote(f"duri:2010:{PAGE}")
+    assert f'href="/?q={asked}"' in page
     assert "No earlier capture known in The first" in page
     assert "Next capture in The " in moved

@@ -1,5 +1,6 @@
 """The page of all captures: complete without scripts, and honest about what is missing."""
 
+from dataclasses import replace
 from urllib.parse import quote
 
 import pytest
@@ -76,6 +77,9 @@ async def test_the_form_filters_the_list(query: str, count: int) -> None:
     words = f"1 to {count} of {count} captures" if count else "no capture fits the filter"
     assert seen.status == 200
     assert words in page_of(seen).text
+    headings = {heading.get("id") for heading in page_of(seen).all("h2")}
+    assert ({"years", "holders"} <= headings) == bool(count)
+    assert bool(count) or not {"years", "holders"} & headings
 
 
 async def test_a_date_that_cannot_be_read_is_said() -> None:
@@ -118,6 +122,15 @@ async def test_an_archive_that_is_in_use_but_not_asked_is_named() -> None:
         page = page_of(await served.ask(PAGE, ("Prefer", 'archives="a"'), BROWSER))
 
     assert "Asked: a. Not asked for this page, though in use: b." in page.text
+
+
+async def test_a_collection_that_is_read_on_site_is_not_called_in_use() -> None:
+    vault = replace(FakeArchive("vault").entry, use=True, access="onsite-only")
+    async with site(*both(), extra=(vault,)) as served:
+        page = page_of(await served.ask(PAGE, BROWSER))
+
+    assert "Not asked, because they can only be read on site: " in page.text
+    assert "though in use" not in page.text
 
 
 async def test_without_captures_the_answer_is_a_problem_and_never_a_false_404() -> None:

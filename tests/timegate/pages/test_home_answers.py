@@ -2,9 +2,11 @@
 
 import json
 from dataclasses import replace
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
-from archives.errors import Unreachable
+import pytest
+
+from archives.errors import Resting, Unreachable
 from archives.model import ArchiveEntry, Canary, Closest
 from archives.moment import Moment
 from archives.registry import Registry, load_known
@@ -58,6 +60,15 @@ async def test_the_json_of_an_answer_has_its_doubt_about_the_date() -> None:
 
     assert answer["headline"] == "Found, but another date may be meant"
     assert answer["headline"] in Html(text).text
+
+
+async def test_a_doubt_about_the_link_is_not_called_one_about_the_date() -> None:
+    async with site(FakeArchive("a", 0.0, (EXACT,))) as served:
+        text = (await served.ask(asking(URL.replace("http:", "htp:")), BROWSER)).body.decode()
+        answer = json.loads((await served.ask(_json_link(Html(text)))).body)
+
+    assert answer["headline"] == "Found, but another link may be meant"
+    assert "The link may be incomplete or altered" in Html(text).text
 
 
 async def test_the_json_of_an_answer_has_the_preferences_of_its_page() -> None:
@@ -138,6 +149,50 @@ async def test_without_a_network_that_is_said_once_with_what_to_do() -> None:
     assert page.text.count("it has no address") == 1
     assert document["title"] == "This server seems to have no network"
     assert "no network" not in other.text
+
+
+async def test_without_a_network_a_pause_is_no_answer_of_an_archive() -> None:
+    class Paused(FakeArchive):
+        async def closest(self, original: str, at: Moment | None) -> Closest | None:
+            del at
+            why = "it has no address"
+            raise Resting(self.name, original, "3 failures in a row", 27, no_network=why)
+
+    async with site(Paused("a", 0.0), Paused("b", 0.0)) as served:
+        seen = await served.ask(asking(PWID), BROWSER)
+        document = json.loads((await served.ask(f"/resolve/{PWID}?as=json")).body)
+        problem = await served.ask(f"/resolve/{PWID}", BROWSER)
+
+    page = Html(seen.body.decode())
+    assert "none of the 2 archives could be reached (it has no address)" in document["detail"]
+    assert document["title"] in page.text
+    for shown in (page.text, Html(problem.body.decode()).text):
+        assert "This server seems to have no network" in shown
+        assert "Archives that were searched" not in shown
+
+
+async def test_addresses_that_may_be_the_same_page_are_links() -> None:
+    url = "https://www.example.org/a/index.html?utm_source=x&b=1"
+    async with site(FakeArchive("a", 0.0)) as served:
+        page = Html((await served.ask(asking(url, "2010"), BROWSER)).body.decode())
+
+    others = [
+        "https://www.example.org/a/index.html?b=1",
+        "https://www.example.org/a/?b=1",
+        "https://example.org/a/?b=1",
+    ]
+    for other in others:
+        assert f"/?{urlencode({'q': other, 'at': '2010'})}" in page.links
+
+
+@pytest.mark.parametrize("path", ["/abuot", "/docs/nosuch"])
+async def test_a_mistyped_address_links_the_documentation(path: str) -> None:
+    async with site(FakeArchive("a", 0.0)) as served:
+        seen = await served.ask(path, BROWSER)
+
+    page = Html(seen.body.decode())
+    assert seen.status == 404
+    assert {"/docs", "/docs/api"} <= set(page.links)
 
 
 def entry_with(**members: object) -> ArchiveEntry:

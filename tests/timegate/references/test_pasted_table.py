@@ -109,7 +109,7 @@ def test_the_page_reads_it_alike(text: str, expected: list[Expected]) -> None:
         assert str(missing.at or "") == expected[0].at
     else:
         assert [(query.query.original, str(query.query.at or ""))] == [*map(meant, expected)]
-        assert query.doubt == (expected[0].more == "doubt")
+        assert bool(query.doubt) == (expected[0].more == "doubt")
         assert bool(query.found and query.found.dates.unused) <= bool(
             [remark for remark in query.remarks if remark.startswith(("Not used", "Only"))]
         )

@@ -178,6 +178,14 @@ def test_a_link_to_another_archive_says_so() -> None:
 
     assert found.uri == ADDRESS
     assert "Internet Archive Wayback Machine should have its copies now" in found.advice
+    assert found.holder == found.as_json()["holder"] == "Internet Archive Wayback Machine"
+
+
+def test_a_link_to_the_named_archive_names_no_other() -> None:
+    found = referred(unqueried(PWID))
+
+    assert not found.holder
+    assert "holder" not in found.as_json()
 
 
 @pytest.mark.parametrize(

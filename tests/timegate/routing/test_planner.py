@@ -101,3 +101,18 @@ def test_an_archive_that_must_not_be_queried_for_a_url_is_named_with_the_reason(
     assert [set(plan.order) for plan in plans] == [{"x", "y"}, {"y"}, {"x", "y"}]
     refused = [plan.refused for plan in plans]
     assert refused == [(), (Skip("x", "refused", "port 81"),), ()]
+
+
+def test_the_plan_names_archives_that_do_not_collect_such_pages_unless_hidden() -> None:
+    planner = Planner([*load_known().used], knowledge())
+    query = Query("http://www.dr.dk/", None)
+    hidden = RequestContext(hidden=frozenset({"arquivo-pt"}))
+
+    outside = {
+        skip.archive: skip.reason
+        for skip in planner.plan(query, Preferences(), UNLIMITED).outside
+    }
+    without = {skip.archive for skip in planner.plan(query, Preferences(), hidden).outside}
+
+    assert outside["arquivo-pt"] == "collects .pt and generic domains, not .dk"
+    assert without == {*outside} - {"arquivo-pt"}

@@ -424,3 +424,20 @@ def test_a_cancelled_request_is_a_failure_if_the_archive_had_enough_time(
         return breakers.standing("a")
 
     assert in_virtual_time(story()) == standing
+
+
+def test_why_there_is_no_way_to_an_archive_is_known_while_it_rests() -> None:
+    breakers = Breakers(["a"], Clock(), lambda: 0.0)
+    url = "http://a.example/"
+    lost = Unreachable("a", url, "its name cannot be resolved", no_network=True)
+    outcomes: tuple[tuple[ArchiveError | None, str], ...] = (
+        (lost, lost.why),
+        (Resting("a", url, "5 failures in a row", 30), lost.why),
+        (Unreachable("a", url, "it closed the connection"), ""),
+        (lost, lost.why),
+        (None, ""),
+    )
+    for outcome, why in outcomes:
+        breakers.observe(Attempt("a", outcome, 0.1, "http://page.example/"))
+
+        assert breakers.no_network("a") == why

@@ -1,12 +1,15 @@
+import pytest
+from msgspec import structs
+
 from archives.model import Memento
-from timegate.content.comparison import Comparison, PageClass
+from timegate.content.comparison import Comparison, PageClass, Value
 from timegate.verdict.comparison import (
     comparison_member,
     explain_comparison,
     remarks_on_comparison,
 )
 from timegate.verdict.header import Member, Verdict, header
-from timegate.verdict.words import grade
+from timegate.verdict.words import explained, grade, in_words
 
 BEFORE = Memento("20160501000000", "http://one.example/1", "http://e.org/", "one")
 AFTER = Memento("20160601000000", "http://two.example/2", "http://e.org/", "two")
@@ -52,8 +55,32 @@ def test_a_substitute_stays_a_substitute() -> None:
 def test_a_copy_whose_text_changed_around_the_time_is_not_plainly_as_requested() -> None:
     graded = grade(verdict_with(Comparison("changed", similarity=17), "within"))
     assert graded.tone == "fair"
-    assert graded.headline == "As requested, but the text changed around that time"
+    assert graded.headline == "As requested, but the text changed between two copies"
     assert graded.redirects
+
+
+def undated(found: Comparison) -> Verdict:
+    return structs.replace(verdict_with(found), time=Member("latest", {"got": "2016-06-01"}))
+
+
+def test_a_change_is_between_two_copies_and_not_at_a_time() -> None:
+    changed = Comparison("changed", "text", BEFORE, AFTER, 17)
+    for verdict in (verdict_with(changed), undated(changed)):
+        assert [*remarks_on_comparison(verdict)] == [
+            "the text changed between the copies of 2016-05-01 and 2016-06-01 (17 % the same)"
+        ]
+
+
+@pytest.mark.parametrize("value", ["same-around", "similar-around", "changed", "alone"])
+def test_no_comparison_is_of_a_time_that_was_not_asked_for(value: Value) -> None:
+    verdict = undated(Comparison(value, "text", BEFORE, AFTER, 99))
+    [point] = [point for point in explained(verdict) if point.topic == "Same page"]
+    assert "asked for" not in f"{point.sentence} {in_words(verdict)}"
+
+
+def test_a_copy_that_was_not_compared_may_have_others_on_one_side() -> None:
+    [remark] = remarks_on_comparison(verdict_with(Comparison("alone")))
+    assert remark.startswith("not compared: that takes copies from before and after")
 
 
 def test_a_parked_domain_is_never_good() -> None:

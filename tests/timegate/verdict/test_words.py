@@ -52,7 +52,7 @@ def sentences_for(**members: Member) -> dict[str, tuple[str, str]]:
         (
             Member("latest", {"got": "G"}),
             "good",
-            "The copy was captured G; no time was requested, so this is the newest known copy.",
+            "The copy was captured G; no time was requested, so this is the newest copy found.",
         ),
         (
             Member("unknown", {"req": "R"}),
@@ -135,7 +135,7 @@ def test_a_member_with_a_difference_has_a_sentence() -> None:
 
     assert {tone for tone, _ in points.values()} == {"fair"}
     assert points["Extent"][1] == "A site was requested, but this is a page."
-    assert points["Content"][1] == "The archived response has status 404."
+    assert points["Archived response"][1] == "The archived response has status 404."
     assert points["Sources"][1].startswith("2 of 9 archives did not answer")
     assert points["Reference"][1] == "The reference was malformed and was repaired."
 
@@ -268,3 +268,45 @@ def test_an_empty_time_is_no_error_of_the_reference() -> None:
     assert "malformed" in sentences_for(syntax=malformed)["Reference"][1]
     assert "malformed" not in in_words(Verdict(Member("within"), syntax=extended))
     assert "malformed" in in_words(Verdict(Member("within"), syntax=malformed))
+
+
+@pytest.mark.parametrize(
+    ("failed", "headline", "phrase"),
+    [
+        (0, "As requested", "the newest copy, same URL"),
+        (
+            1,
+            "The newest copy that was found",
+            "the newest copy that was found, same URL; 1 of 2",
+        ),
+    ],
+)
+def test_the_newest_copy_is_that_of_all_archives(
+    failed: int, headline: str, phrase: str
+) -> None:
+    verdict = Verdict(
+        match=Member("within"),
+        time=Member("latest", {"got": "2019-01-01"}),
+        uri=Member("same"),
+        coverage=Member("as-requested"),
+        sources=Member("partial" if failed else "complete", {"asked": 2, "failed": failed}),
+    )
+
+    assert grade(verdict).headline == headline
+    assert in_words(verdict).startswith(phrase)
+
+
+def test_a_url_without_a_scheme_is_not_called_malformed() -> None:
+    verdict = Verdict(
+        match=Member("within"),
+        uri=Member("same"),
+        syntax=Member("repaired", {"diag": "scheme-assumed"}),
+    )
+
+    assert in_words(verdict) == "same URL; http:// was added to the URL, which has no scheme"
+    [point] = [point for point in explained(verdict) if point.topic == "Reference"]
+    assert point.sentence == "http:// was added to the URL, which has no scheme."
+    both = structs.replace(
+        verdict, syntax=Member("repaired", {"diag": "missing-zone scheme-assumed"})
+    )
+    assert in_words(both).endswith("the reference was malformed and was repaired")

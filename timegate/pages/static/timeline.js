@@ -13,6 +13,7 @@ const STEPS = [
   [YEAR, "y"], [2 * YEAR, "y"], [5 * YEAR, "y"], [10 * YEAR, "y"], [50 * YEAR, "y"],
 ];
 
+const HOVER = matchMedia("(hover: hover)");
 const WEB = /^https?:\/\//;
 
 const formatted = (time) => new Date(time).toISOString().replace("T", " ").replace(".000Z", " UTC");
@@ -344,7 +345,7 @@ class Timeline {
     });
     picture.addEventListener("pointermove", (event) => {
       if (pressed === null) {
-        if (event.pointerType === "mouse") this.point(this.at(event.offsetX, event.offsetY));
+        if (event.pointerType === "mouse" && HOVER.matches) this.point(this.at(event.offsetX, event.offsetY));
         return;
       }
       distance += Math.abs(event.offsetX - pressed);
@@ -359,11 +360,12 @@ class Timeline {
   }
 
   // A mouse shows a capture before it is clicked. A finger does not: its first tap selects the
-  // capture, the second one opens it.
+  // capture, the second one opens it. A device that cannot hover may call a finger a mouse.
   press(event) {
-    const most = event.pointerType === "mouse" ? NEAR : 2 * NEAR;
+    const hovers = event.pointerType === "mouse" && HOVER.matches;
+    const most = hovers ? NEAR : 2 * NEAR;
     const capture = this.at(event.offsetX, event.offsetY, most);
-    const seen = event.pointerType === "mouse" ||
+    const seen = hovers ||
       (capture !== null && capture.uri === this.current?.uri && capture.time === this.current.time);
     if (seen) this.open(capture);
     else this.point(capture);
