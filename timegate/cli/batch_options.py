@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import Final, get_args
 
 import click
@@ -34,7 +33,7 @@ class BatchOptions:
     published: bool
     output: str
     to: str | None
-    report: Path | None
+    report: str | None
     require: tuple[Requirement, ...]
     resume: bool
     retry_unknown: bool
@@ -104,9 +103,27 @@ def _given(names: Collection[str]) -> list[str]:
     ]
 
 
+def _once(
+    context: click.Context,
+    option: click.Parameter,
+    names: tuple[str, ...],
+) -> str | None:
+    """Return the only one of *names*. Raises UsageError: the last would be used silently."""
+    del context
+    if len(names) > 1:
+        given = " and ".join(f"{option.opts[0]} {shlex.quote(name)}" for name in names)
+        one = "resolve one list after the other" if option.name == "batch" else "give only one"
+        raise click.UsageError(f"{given}: {one}")
+    return names[0] if names else None
+
+
 _OPTIONS: Final = (
     click.option(
-        "--batch", metavar="FILE", help="Resolve a list of references; - reads standard input."
+        "--batch",
+        metavar="FILE",
+        multiple=True,
+        callback=_once,
+        help="Resolve a list of references; - reads standard input.",
     ),
     click.option("--input-format", type=Words(_FORMATS), help="Format of the list."),
     click.option("--column", metavar="NAME", help="CSV column with the references."),
@@ -122,12 +139,19 @@ _OPTIONS: Final = (
         help="Use dates of publication where no date of access is stated.",
     ),
     click.option(
-        "--output", default="-", metavar="FILE", help="File for the results; - prints them."
+        "--output",
+        metavar="FILE",
+        multiple=True,
+        callback=_once,
+        default=("-",),
+        help="File for the results; - prints them.",
     ),
     click.option("--to", type=Words(_OUTPUTS), help="Format of the results."),
     click.option(
         "--report",
-        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        multiple=True,
+        callback=_once,
         help="Write an HTML report with charts and gaps.",
     ),
     click.option(

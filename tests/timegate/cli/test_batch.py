@@ -251,15 +251,23 @@ def test_progress_of_a_queue_that_cannot_be_reached_is_an_error(tmp_path: Path) 
     assert "is not used" not in result.stderr
 
 
-@pytest.mark.parametrize("option", ["--output", "--report"])
-def test_a_file_of_something_else_is_not_overwritten(tmp_path: Path, option: str) -> None:
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [
+        ("--output", "no journal says that it is of an earlier run"),
+        ("--report", "is not a report of timegate"),
+    ],
+)
+def test_a_file_of_something_else_is_not_overwritten(
+    tmp_path: Path, option: str, why: str
+) -> None:
     path, out = listed(tmp_path, "nonsense\n"), tmp_path / "thesis.html"
     out.write_text("years of work")
 
     result = batch(tmp_path, "--batch", path, option, str(out))
 
     assert result.exit_code == 2
-    assert f"{out} exists, and no journal says that it is of an earlier run" in result.stderr
+    assert f"{out} exists, and {why}" in result.stderr
     assert out.read_text() == "years of work"
     assert not Path(f"{out}.journal").exists()
 
