@@ -3,13 +3,13 @@
 import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Final, get_args
+from typing import Final, Self, get_args
 
 import click
 from click.core import ParameterSource
 
 from timegate.batch.model import Requirement
-from timegate.cli.options import Words, bundling
+from timegate.cli.options import PROGRESS, Words, bundling
 from timegate.cli.output import typed_without
 from timegate.references import InputFormat
 from timegate.resolution.model import Preferences
@@ -50,6 +50,20 @@ class BatchOptions:
         looking, _ = preferences_from({"verify": "content"}, None, None)
         return replace(preferences, verify=looking.verify)
 
+    def with_status(self, status: str) -> Self:
+        """Return these options with ``--progress``, if that is meant by ``--status`` alone.
+
+        Raises UsageError without a queue.
+        """
+        if status != PROGRESS:
+            return self
+        if self.queue is None:
+            raise click.UsageError(
+                "--status requires a value, 2xx or any; without one, it is --progress, the "
+                "progress of a list, and requires --queue"
+            )
+        return replace(self, progress=True)
+
     @property
     def is_queue_only(self) -> bool:
         """Whether there is neither a list nor an ID: the list is in the queue."""
@@ -62,7 +76,9 @@ class BatchOptions:
         if identifiers or self.batch is not None or (self.work and self.progress):
             raise click.UsageError("give only one of IDs, --batch, --work and --progress")
         role = "--work" if self.work else "--progress"
-        if other := _given(click.get_current_context().params.keys() - _OF_WORKERS):
+        params = click.get_current_context().params
+        asked = {"status"} if params.get("status") == PROGRESS else set()
+        if other := _given(params.keys() - _OF_WORKERS - asked):
             why = f"{other[0]} does not apply to {role}"
             raise click.UsageError(f"{why}: it is stated where the list is read, with --batch")
 
