@@ -76,14 +76,21 @@ class ArchiveRests:
 
         With *only*, no other archive is waited for.
         """
-        waits = [0.0]
+        return self.longest(resolution, now, only)[0]
+
+    def longest(
+        self, resolution: Resolution, now: float, only: str | None = None
+    ) -> tuple[float, ArchiveError | None]:
+        """Return the seconds, as `wait`, and the failure that they follow from."""
+        longest: tuple[float, ArchiveError | None] = (0.0, None)
         for archive, error in _errors(resolution):
             if not isinstance(error, Resting | Refused) or only not in (None, archive):
                 continue
             give_up = self._give_up.setdefault(archive, now + self._longest)
-            if error.retry_after is not None and now + error.retry_after <= give_up:
-                waits.append(error.retry_after)
-        return max(waits)
+            wait = error.retry_after
+            if wait is not None and longest[0] < wait <= give_up - now:
+                longest = wait, error
+        return longest
 
 
 class DurationEstimate(NamedTuple):
@@ -151,6 +158,8 @@ class BatchEnvironment:
     """The archives that may be queried."""
     host_queries: HostQueries | None = None
     """Asks archives for many pages at once; None to ask for each."""
+    resting: Callable[[ArchiveError, float], None] = lambda _, __: None
+    """Called with the failure of an archive that is waited for, and the seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,9 +281,11 @@ class ItemResolver:
         clock = asyncio.get_running_loop().time
         resolution = await self._environment.resolve(query, preferences, answered)
         for _ in range(_MOST_RESTS if last or query.archive is not None else 0):
-            wait = self._rests.wait(resolution, clock(), None if last else query.archive)
-            if wait == 0 or _suffices(resolution, self._environment.registry):
+            only = None if last else query.archive
+            wait, error = self._rests.longest(resolution, clock(), only)
+            if error is None or _suffices(resolution, self._environment.registry):
                 break
+            self._environment.resting(error, wait)
             await asyncio.sleep(wait)
             resolution = await self._environment.resolve(query, preferences, answered)
         return resolution

@@ -12,7 +12,7 @@ import click
 
 from archives.model import ArchiveEntry
 from timegate.batch.dispatch import LaneLimits
-from timegate.batch.output import in_words, progress_text
+from timegate.batch.output import RestNotes, in_words, progress_text
 from timegate.batch.queue_roles import (
     QueueEngines,
     QueueWorker,
@@ -91,7 +91,8 @@ async def _work(config: Config, url: str, at_once: int) -> None:
         while entry is not None:
             echo_text("working on the list in the queue", err=True)
             job = ListJob(config, entry.preferences, at_once)
-            async with opened_environment(job) as environment:
+            notes = RestNotes(lambda text: echo_text(text, err=True))
+            async with opened_environment(job, notes) as environment:
                 check_archives(entry, archives_digest(environment.entries))
                 resolver = ItemResolver(environment, entry.preferences, WAITS)
                 limits = LaneLimits(environment.entries, at_once)
