@@ -139,7 +139,7 @@ class LaneMeter:
         """Note that an item of *lane* is done, and the requests that it cost, by archive."""
         self._done[lane] += 1
         self._asked[lane].update(asks)
-        if any(host != lane for host in asks):
+        if any(host.partition(" ")[0] != lane for host in asks):
             self._done_elsewhere[lane] += 1
             self._asked_elsewhere[lane].update(asks)
         self._requests.update(asks)

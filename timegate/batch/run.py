@@ -22,9 +22,17 @@ from typing import Final, NamedTuple, Protocol
 from archives.errors import ArchiveError, Refused, Resting
 from archives.model import ArchiveEntry, Rate
 from archives.registry import Registry
+from archives.source import Purpose
 from archives.surt import surt
 from timegate.batch.backlog import ListBacklog, WaitingItem
-from timegate.batch.dispatch import EVERY, Answered, Dispatcher, LaneLimits, host_of
+from timegate.batch.dispatch import (
+    EVERY,
+    Answered,
+    Dispatcher,
+    LaneLimits,
+    bucket_of,
+    host_of,
+)
 from timegate.batch.forecast import LaneMeter, forecast, per_second
 from timegate.batch.host_queries import MOST_PAGES, HostQueries
 from timegate.batch.journal import Journal
@@ -113,10 +121,18 @@ def rates_of(entries: Collection[ArchiveEntry]) -> dict[str, Rate]:
 
 
 def allowances(entries: Collection[ArchiveEntry]) -> dict[str, float]:
-    """Return how many items in a second each lane allows, at one request to each archive."""
+    """Return how many items in a second each lane allows, at one request to each archive.
+
+    Limits for other requests to an archive are named by `bucket_of`.
+    """
     by_id = {entry.id: entry for entry in entries}
     rates = rates_of(entries)
     allowed = {name: per_second(rate) for name, rate in rates.items()}
+    for entry in entries:
+        purpose: Purpose = "memento" if entry.kind.uses_index else "index"
+        rate = entry.limits.memento if entry.kind.uses_index else entry.limits.index
+        name = bucket_of(host_of(entry, by_id), purpose, is_index=entry.kind.uses_index)
+        allowed.setdefault(name, per_second(rate))
     hosts = [host_of(entry, by_id) for entry in entries]
     if hosts:
         allowed[EVERY] = min(allowed[host] / hosts.count(host) for host in hosts)
@@ -368,11 +384,11 @@ class LocalEngines:
 
 
 def noting(asks: Counter[str], answered: Answered, limits: LaneLimits) -> Answered:
-    """Return *answered*, which counts the requests to each host in *asks* as well."""
+    """Return *answered*, which counts the requests of each rate limit in *asks* as well."""
 
-    def noted(archive: str) -> None:
-        asks[limits.lane(archive)] += 1
-        answered(archive)
+    def noted(archive: str, purpose: Purpose = "memento", /) -> None:
+        asks[limits.bucket(archive, purpose)] += 1
+        answered(archive, purpose)
 
     return noted
 
