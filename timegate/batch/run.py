@@ -129,10 +129,9 @@ def allowances(entries: Collection[ArchiveEntry]) -> dict[str, float]:
     rates = rates_of(entries)
     allowed = {name: per_second(rate) for name, rate in rates.items()}
     for entry in entries:
-        purpose: Purpose = "memento" if entry.kind.uses_index else "index"
-        rate = entry.limits.memento if entry.kind.uses_index else entry.limits.index
-        name = bucket_of(host_of(entry, by_id), purpose, is_index=entry.kind.uses_index)
-        allowed.setdefault(name, per_second(rate))
+        if entry.kind.uses_index:
+            name = bucket_of(host_of(entry, by_id), "memento", is_index=True)
+            allowed.setdefault(name, per_second(entry.limits.memento))
     hosts = [host_of(entry, by_id) for entry in entries]
     if hosts:
         allowed[EVERY] = min(allowed[host] / hosts.count(host) for host in hosts)
@@ -141,14 +140,31 @@ def allowances(entries: Collection[ArchiveEntry]) -> dict[str, float]:
 
 def estimate(items: int, rates: Mapping[str, Rate]) -> DurationEstimate | None:
     """Return how long *items* take if every archive is queried; None without archives."""
-    times = {
-        name: max(items - rate.burst, 0) * rate.seconds / rate.requests
-        for name, rate in rates.items()
-    }
+    times = {name: _seconds_of(items, rate) for name, rate in rates.items()}
     if not times:
         return None
     slowest = max(times, key=lambda name: times[name])
     return DurationEstimate(times[slowest], slowest, rates[slowest])
+
+
+def estimate_checked(items: int, entries: Collection[ArchiveEntry]) -> float:
+    """Return how many seconds *items* take at most if each copy is requested as well.
+
+    An index has another rate limit for copies than for questions.
+    """
+    by_id = {entry.id: entry for entry in entries}
+    limits = [(entry.kind, by_id.get(entry.hosted_by or "", entry).limits) for entry in entries]
+    times = [
+        max(_seconds_of(items, each.index), _seconds_of(items, each.memento))
+        if kind.uses_index
+        else _seconds_of(2 * items, each.memento)
+        for kind, each in limits
+    ]
+    return max(times, default=0.0)
+
+
+def _seconds_of(requests: int, rate: Rate) -> float:
+    return max(requests - rate.burst, 0) * rate.seconds / rate.requests
 
 
 _MOST_RESTS: Final = 20

@@ -27,13 +27,20 @@ from timegate.batch.output import (
     in_words,
     rewriting,
 )
-from timegate.batch.run import BadQueue, estimate
+from timegate.batch.run import BadQueue, estimate, estimate_checked
 from timegate.batch.source import ListSource
 from timegate.citations.archive_links import edited
 from timegate.cli.batch_options import BatchOptions
 from timegate.cli.given import piped_instead
 from timegate.cli.list_files import STDOUT, check_files, replaced
-from timegate.cli.lists import ListJob, OpenEngines, local_engines, rates_in, run_list
+from timegate.cli.lists import (
+    ListJob,
+    OpenEngines,
+    chosen_entries,
+    local_engines,
+    rates_in,
+    run_list,
+)
 from timegate.cli.options import BASE_URL, DEMO_LINKS, is_file
 from timegate.cli.output import echo_text, typed_changed, typed_instead, typed_with, ungrouped
 from timegate.collections.opening import with_replay_addresses
@@ -322,14 +329,24 @@ class _Batch:
             return
         already = f", {done} already done" if done else ""
         _print(f"{counted(total, 'reference')}{already}")
-        expected = estimate(total - done, rates_in(self._config, self._preferences))
+        left = total - done
+        expected = estimate(left, rates_in(self._config, self._preferences))
         if expected is not None and expected.seconds >= 1:
             rate = expected.rate
+            checking = self._checking(left, expected.seconds)
             _print(
                 f"about {in_words(expected.seconds)} if every archive must be queried for each "
-                f"one: {expected.archive} allows {rate.requests:g} requests in "
+                f"one{checking}: {expected.archive} allows {rate.requests:g} requests in "
                 f"{rate.seconds:g} s"
             )
+
+    def _checking(self, left: int, seconds: float) -> str:
+        """Return how long it takes at most with requests for copies; empty if that is alike."""
+        entries = chosen_entries(self._config, self._preferences)
+        checked = estimate_checked(left, entries)
+        if self._preferences.verify == "none" or in_words(checked) == in_words(seconds):
+            return ""
+        return f", up to {in_words(checked)} if each copy is requested as well (--verify)"
 
     def _rewriting(self, journal: Journal) -> Rewriting | None:
         """Return what becomes of the document; None if it is not written again."""
