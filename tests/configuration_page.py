@@ -84,8 +84,8 @@ LIMITS = """
 The rate limits of an archive of your own, below its `[[archive]]`; they apply to lists as well.
 All four keys are needed together. A rate is `{ requests = 5, seconds = 1, burst = 5 }`: at most
 so many requests in so many seconds, and at most `burst` of them at once (1 if it is left out).
-Without this table, an archive of which all hosts have private addresses is queried with the
-limits of an archive at home, and any other with the limits of a stranger:
+Without this table, the limits under *private* apply if all hosts of the archive have private
+addresses, and otherwise those under *public*:
 
 """
 STORES = """
@@ -142,7 +142,7 @@ def _limits_table() -> str:
         f"{_limit(getattr(DEFAULT_LIMITS, name))} | {meaning} |"
         for name, meaning in _meanings(Limits).items()
     ]
-    head = ["| key | at home | elsewhere | meaning |", "|---|---|---|---|"]
+    head = ["| key | private | public | meaning |", "|---|---|---|---|"]
     return "\n".join([*head, *rows, ""])
 
 

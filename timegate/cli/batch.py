@@ -147,6 +147,7 @@ class _Batch:
             journal = stack.enter_context(self._journal(stack))
             with replaced(self._options.output) as out:
                 self._resolve(journal, out)
+                self._check_found(journal)
                 statistics = Statistics()
                 for result in journal.results():
                     statistics.add(result)
@@ -191,6 +192,19 @@ class _Batch:
         """Raise BadInput for a list that was misread, before a journal is created."""
         if self._source.repeatable and next(self._source.items(), None) is None:
             self._source.none_found()
+
+    def _check_found(self, journal: Journal) -> None:
+        """Raise BadInput for a list that was misread, and leave no journal of it.
+
+        Standard input cannot be read before the journal is created.
+        """
+        if journal.finished:
+            return
+        try:
+            self._source.none_found()
+        except BadInput:
+            journal.remove()
+            raise
 
     def _summary(self, statistics: Statistics) -> str:
         if not statistics.total:
@@ -246,7 +260,10 @@ class _Batch:
         """Open the journal next to the output file; without one, a temporary journal."""
         options = self._options
         if options.retry_unknown and not options.resume:
-            raise BadJournal("--retry-unknown requires --resume")
+            line = typed_with("--resume")
+            if options.output == STDOUT:
+                line += " --output results.jsonl"
+            raise BadJournal(f"--retry-unknown requires --resume\nTry: {line}")
         preferences = self._preferences
         settings = [
             preferences_digest(preferences),
@@ -261,9 +278,10 @@ class _Batch:
                 _print(f"there is no {path} to continue: this run begins anew")
             return Journal(path, binding.hexdigest(), resume=options.resume)
         if options.resume:
-            raise BadJournal(
-                "--resume requires --output: the journal is next to the output file"
-            )
+            why = "--resume requires --output: the journal is next to the output file"
+            name = f"results.{'csv' if options.to == 'csv' else 'jsonl'}"
+            line = typed_instead("--output", name)
+            raise BadJournal(f"{why}\nTry: {line}")
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="timegate-"))
         return Journal(Path(folder) / "journal", binding.hexdigest(), resume=False)
 

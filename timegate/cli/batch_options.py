@@ -88,12 +88,23 @@ class BatchOptions:
         names = [field.name for field in fields(BatchOptions)]
         if not (given := _given(names)):
             return
+        if _OF_DOCUMENTS & {*given}:
+            line = f"{typed_without(identifiers)} --batch FILE"
+            raise click.UsageError(f"{given[0]} needs a list, with --batch\nTry: {line}")
         line = f"{typed_without(identifiers)} --batch -"
+        if _OF_RESUMED & {*given} and "--output" not in given:
+            # The journal is beside the output.
+            line += " --output results.jsonl"
+        if "--retry-unknown" in given and "--resume" not in given:
+            line += " --resume"
         if "-" not in identifiers:
             line = f"printf '%s\\n' {shlex.join(identifiers)} | {line}"
         raise click.UsageError(f"{given[0]} needs a list, with --batch\nTry: {line}")
 
 
+_OF_RESUMED: Final = {"--resume", "--retry-unknown"}
+_OF_DOCUMENTS: Final = {"--column", "--date-column", "--input-format", "--to", "--require"}
+"""Options that some formats of lists need, which a line for each ID is not."""
 _OF_WORKERS: Final = frozenset(
     {
         "queue",
