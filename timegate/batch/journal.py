@@ -82,10 +82,6 @@ class Journal:
         with self._named():
             append_line(self._file, _COMPLETE)
 
-    def remove(self) -> None:
-        """Remove the file, of a list that was misread."""
-        self._path.unlink()
-
     def sync(self) -> None:
         """Wait until everything is on the disk."""
         self._unsynced = 0

@@ -147,7 +147,6 @@ class _Batch:
             journal = stack.enter_context(self._journal(stack))
             with replaced(self._options.output) as out:
                 self._resolve(journal, out)
-                self._check_found(journal)
                 statistics = Statistics()
                 for result in journal.results():
                     statistics.add(result)
@@ -192,19 +191,6 @@ class _Batch:
         """Raise BadInput for a list that was misread, before a journal is created."""
         if self._source.repeatable and next(self._source.items(), None) is None:
             self._source.none_found()
-
-    def _check_found(self, journal: Journal) -> None:
-        """Raise BadInput for a list that was misread, and leave no journal of it.
-
-        Standard input cannot be read before the journal is created.
-        """
-        if journal.finished:
-            return
-        try:
-            self._source.none_found()
-        except BadInput:
-            journal.remove()
-            raise
 
     def _summary(self, statistics: Statistics) -> str:
         if not statistics.total:

@@ -88,7 +88,8 @@ class BatchOptions:
         names = [field.name for field in fields(BatchOptions)]
         if not (given := _given(names)):
             return
-        if _OF_DOCUMENTS & {*given}:
+        to = click.get_current_context().params.get("to")
+        if _OF_DOCUMENTS & {*given} or to in _OUTPUTS[_OUTPUTS.index("document") :]:
             line = f"{typed_without(identifiers)} --batch FILE"
             raise click.UsageError(f"{given[0]} needs a list, with --batch\nTry: {line}")
         line = f"{typed_without(identifiers)} --batch -"
@@ -103,7 +104,7 @@ class BatchOptions:
 
 
 _OF_RESUMED: Final = {"--resume", "--retry-unknown"}
-_OF_DOCUMENTS: Final = {"--column", "--date-column", "--input-format", "--to", "--require"}
+_OF_DOCUMENTS: Final = {"--column", "--date-column", "--input-format", "--require"}
 """Options that some formats of lists need, which a line for each ID is not."""
 _OF_WORKERS: Final = frozenset(
     {

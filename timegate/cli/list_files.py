@@ -17,7 +17,6 @@ import click
 from timegate.batch.html_report import is_report
 from timegate.batch.journal import is_journal
 from timegate.cli.output import typed_instead
-from timegate.references import BadInput
 
 STDOUT: Final = "-"
 _ROWS: Final = {None: ".csv", "csv": ".csv", "jsonl": ".jsonl", "html": ".html"}
@@ -150,12 +149,7 @@ def replaced(name: str) -> Iterator[BinaryIO]:
     part = Path(f"{name}.part")
     with _naming(str(part)):
         with part.open("wb") as file:
-            try:
-                yield file
-            except BadInput:
-                # The list was misread: nothing is written.
-                part.unlink()
-                raise
+            yield file
             file.flush()
             os.fsync(file.fileno())
         part.replace(name)

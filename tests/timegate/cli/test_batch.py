@@ -1,6 +1,7 @@
 """`timegate resolve --batch` with an archive that cannot be reached."""
 
 import json
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -299,7 +300,8 @@ def test_an_output_in_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> N
         ("list", "", 0),
         ("list.txt", "", 0),
         ("list.csv", "", 0),
-        ("list", "# nothing\n", 2),
+        ("list", "# nothing\n", 0),
+        ("list", '[["a"]]', 2),
         ("list.jsonl", "\n", 0),
     ],
 )
@@ -316,7 +318,7 @@ def test_a_list_without_references_is_an_error_if_its_format_was_guessed(
     assert out.exists() == Path(f"{out}.journal").exists() == (code == 0)
 
 
-@pytest.mark.parametrize(("text", "code"), [("", 0), ("# nothing\n", 2)])
+@pytest.mark.parametrize(("text", "code"), [("", 0), ("# nothing\n", 0), ('[["a"]]', 2)])
 def test_standard_input_without_references_is_treated_alike(
     tmp_path: Path, text: str, code: int
 ) -> None:
@@ -342,18 +344,21 @@ def test_standard_input_without_references_is_treated_alike(
             "--resume --output a.csv --batch -",
         ),
         ("--column url http://a.example/", "--column url --batch FILE"),
+        ("--to wikitext http://a.example/", "--to wikitext --batch FILE"),
         ("--batch - --resume", "--batch - --resume --output results.jsonl"),
         ("--batch - --retry-unknown", "--retry-unknown --resume --output results.jsonl"),
     ],
 )
-def test_the_line_that_is_suggested_for_an_option_of_lists_works(words: str, line: str) -> None:
+def test_the_line_that_is_suggested_for_an_option_of_lists_works(
+    tmp_path: Path, words: str, line: str
+) -> None:
     given = "http://museum.example/ 2010\n"
     result = CliRunner().invoke(main, ["resolve", "--demo", *words.split()], input=given)
 
     assert result.exit_code == 2
     assert result.stderr.endswith(f"{line}\n")
     if "FILE" not in line:
-        with CliRunner().isolated_filesystem():
+        with chdir(tmp_path):
             typed = result.stderr.splitlines()[-1].partition("timegate ")[2].split()
             again = CliRunner().invoke(main, [*typed, "--exit-zero"], input=given)
         assert again.exit_code == 0, again.stderr
