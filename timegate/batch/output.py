@@ -324,7 +324,7 @@ _SHORT_REST: Final = 5.0
 """Seconds that an archive may be waited for without a word."""
 
 
-class Progress(Protocol):
+class ListProgress(Protocol):
     """Shows the progress of a list; it is called whenever an item is done."""
 
     def __call__(self) -> None: ...
@@ -344,7 +344,7 @@ def _unknown() -> None:
 @contextmanager
 def show_progress(
     total: int | None, done: int, *, terminal: bool, left: SecondsLeft = _unknown
-) -> Iterator[Progress]:
+) -> Iterator[ListProgress]:
     """Show the progress of *total* items (None if not known), of which *done* are done.
 
     *left* returns the seconds until the end; where it does not know, the rate so far is used.
@@ -357,7 +357,7 @@ def show_progress(
 
 
 @contextmanager
-def _bar(total: int | None, done: int, left: SecondsLeft) -> Iterator[Progress]:
+def _bar(total: int | None, done: int, left: SecondsLeft) -> Iterator[ListProgress]:
     # Here, because rich takes long to import, and most commands show no bar.
     from rich.console import (  # noqa: PLC0415
         Console,  # noqa: TID251 -- it shows only our own numbers
