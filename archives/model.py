@@ -186,6 +186,7 @@ class Limits:
     at_once: int
     """Requests under way at the same time."""
     source: str
+    """Where these numbers are stated, or who agreed to them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,9 @@ from typing import Annotated, Literal, get_args, get_origin
 
 import msgspec
 
-from archives.model import ArchiveEntry
+from archives.model import ArchiveEntry, Limits, Rate
+from archives.registry import DEFAULT_LIMITS
+from timegate.config import HOME_LIMITS
 from timegate.config.schema import DelegateSection, File, SeriesSection, StoreSection, sections
 
 HEAD = """# Configuration
@@ -76,6 +78,16 @@ queried, not read from the cache, and not served. They see its name, but not its
 not how often or when it was queried (`/archives`, `/metrics`, `/monitor`, `/readyz`).
 
 """
+LIMITS = """
+### `[archive.limits]`
+
+The rate limits of an archive of your own, below its `[[archive]]`; they apply to lists as well.
+All four keys are needed together. A rate is `{ requests = 5, seconds = 1, burst = 5 }`: at most
+so many requests in so many seconds, and at most `burst` of them at once (1 if it is left out).
+Without this table, the limits under *private* apply if all hosts of the archive have private
+addresses, and otherwise those under *public*:
+
+"""
 STORES = """
 ## `[[store]]`
 
@@ -94,7 +106,7 @@ def page() -> str:
         parts.append(_table(struct))
         if name == "limits":
             parts.append(BEHIND_A_PROXY)
-    parts += [OWN_ARCHIVES, _entry_table()]
+    parts += [OWN_ARCHIVES, _entry_table(), LIMITS, _limits_table()]
     parts += [STORES, inspect.cleandoc(StoreSection.__doc__ or ""), "\n\n"]
     parts += [_table(StoreSection)]
     for title, struct in (("series", SeriesSection), ("series.delegate", DelegateSection)):
@@ -121,6 +133,24 @@ def _entry_table() -> str:
         if name != "origin"
     ]
     return "\n".join(["| key | meaning |", "|---|---|", *rows, ""])
+
+
+def _limits_table() -> str:
+    """Return the keys of the rate limits, with both defaults."""
+    rows = [
+        f"| `{name}` | {_limit(getattr(HOME_LIMITS, name))} | "
+        f"{_limit(getattr(DEFAULT_LIMITS, name))} | {meaning} |"
+        for name, meaning in _meanings(Limits).items()
+    ]
+    head = ["| key | private | public | meaning |", "|---|---|---|---|"]
+    return "\n".join([*head, *rows, ""])
+
+
+def _limit(value: object) -> str:
+    if not isinstance(value, Rate):
+        return f"`{json.dumps(value)}`"
+    rate = f"requests = {value.requests:g}, seconds = {value.seconds:g}, burst = {value.burst}"
+    return f"`{{ {rate} }}`"
 
 
 def _meanings(struct: type) -> dict[str, str]:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from archives.model import ArchiveEntry, Limits, Rate
 from archives.registry import load_known
-from archives.source import Request
+from archives.source import Purpose, Request
 from tests.clock import in_virtual_time
 from tests.scenario import entry
 from timegate.batch.backlog import ListBacklog, WaitingItem
@@ -52,7 +52,10 @@ class Simulated(NamedTuple):
 class Simulation:
     """Archives behind real rate limits."""
 
-    def __init__(self, entries: Sequence[ArchiveEntry], held: float) -> None:
+    def __init__(
+        self, entries: Sequence[ArchiveEntry], held: float, *, checked: bool = False
+    ) -> None:
+        """The named archive has the part *held*; *checked*: copies are requested, too."""
         clock = asyncio.get_running_loop().time
         by_id = {entry.id: entry for entry in entries}
         self._hosts = {entry.id: host_of(entry, by_id) for entry in entries}
@@ -63,6 +66,11 @@ class Simulation:
             for name in set(self._hosts.values())
         }
         self._held = held
+        self._checked = checked
+        self._limits = LaneLimits(entries, 1)
+        self._questions: dict[str, Purpose] = {
+            entry.id: "index" if entry.kind.uses_index else "memento" for entry in entries
+        }
         self.meter = LaneMeter(clock)
         self.requests: Counter[str] = Counter()
         self.used: dict[str, tuple[float, int]] = {}
@@ -73,42 +81,60 @@ class Simulation:
         self.used[lane] = asyncio.get_running_loop().time(), self.requests[lane]
         for item in items:
             asks: Counter[str] = Counter()
+            holder = None
             if lane != EVERY:
                 await self._ask(lane, answered, asks)
-            if lane == EVERY or self._chance.random() > self._held:
+                holder = lane if self._chance.random() <= self._held else None
+            if holder is None:
                 others = [name for name, host in self._hosts.items() if host != lane]
                 await asyncio.gather(*(self._ask(name, answered, asks) for name in others))
+                # Plain URLs are held by any of them; one that its archive lacks, by none.
+                if others and lane == EVERY and self._chance.random() <= self._held:
+                    holder = self._chance.choice(others)
+            if self._checked and holder is not None:
+                await self._ask(holder, answered, asks, "memento")
             self.meter.done(lane, asks)
             self.done(item.position)
 
     def done(self, position: int) -> None:
         """Note that an item is done; replaced by the run."""
 
-    async def _ask(self, archive: str, answered: Answered, asks: Counter[str]) -> None:
+    async def _ask(
+        self,
+        archive: str,
+        answered: Answered,
+        asks: Counter[str],
+        purpose: Purpose | None = None,
+    ) -> None:
         host = self._hosts[archive]
         queue = self._queues[host]
-        await queue.enter(host, Request("HEAD", "http://a/", "memento"), 1e9)
+        purpose = purpose or self._questions[archive]
+        await queue.enter(host, Request("HEAD", "http://a/", purpose), 1e9)
         await asyncio.sleep(LATENCY)
         queue.leave()
         self.requests[host] += 1
-        asks[host] += 1
-        answered(archive)
+        asks[self._limits.bucket(archive, purpose)] += 1
+        answered(archive, purpose)
 
 
-def simulated(
+def simulated(  # noqa: PLR0913 -- a list, and how it is resolved
     entries: Sequence[ArchiveEntry],
     lanes: Iterator[str],
     references: int,
     *,
     held: float = HELD,
     at_once: int = 16,
+    checked: bool = False,
 ) -> Simulated:
-    """Resolve *references* that wait in *lanes*; the named archive has the part *held*."""
+    """Resolve *references* that wait in *lanes*; the named archive has the part *held*.
+
+    *checked*: each copy is requested as well, as with ``--verify head``.
+    """
 
     async def story() -> Simulated:
         clock = asyncio.get_running_loop().time
         limits = LaneLimits(entries, at_once)
-        simulation = Simulation(entries, held)
+        simulation = Simulation(entries, held, checked=checked)
         began, allowed = clock(), allowances(entries)
         forecasts: dict[float, float | None] = {}
         with ListBacklog() as backlog:

@@ -18,7 +18,11 @@ from tests.end_to_end.redis_servers import (
     redis_server,
 )
 from tests.end_to_end.test_batch import asked_pages, configured, ended, page, started
+from timegate.batch.queue_roles import begin_job
+from timegate.batch.run import QueueStatus
 from timegate.batch.stream_queue import Job, StreamQueue
+from timegate.cli.queue import archives_digest
+from timegate.config import load_config
 from timegate.misbehave import Archive, captures_of, misbehaving_archive
 from timegate.resolution.model import Preferences
 
@@ -50,13 +54,20 @@ def a_list(folder: Path, items: int = ITEMS) -> Path:
     return given
 
 
-async def progress(url: str) -> str:
+async def progress(url: str, option: str = "--progress") -> str:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "timegate", "resolve", "--queue", url, "--progress"),
+        *(sys.executable, "-m", "timegate", "resolve", "--queue", url, option),
         stdout=asyncio.subprocess.PIPE,
     )
     out, _ = await process.communicate()
+    assert process.returncode == ("nothing has read" in out.decode())
     return out.decode()
+
+
+async def said(process: asyncio.subprocess.Process) -> str:
+    """Return the next line of standard error."""
+    assert process.stderr is not None
+    return (await process.stderr.readline()).decode()
 
 
 def outcomes(out: Path) -> list[tuple[str, str]]:
@@ -84,9 +95,7 @@ async def test_processes_share_a_list_though_one_is_killed_and_redis_restarts(
         ended_well = await workers[1].wait()
         asked = asked_pages(attic)
         after = await progress(redis.url)
-        late = await ended(config, *queue, "--work")
 
-    assert late == (0, "the list is complete: 0 references resolved here\n")
     assert first.returncode == 0, stderr.decode()
     assert ended_well == 0
     expected = [(line, "promised") for line in given.read_text().splitlines()]
@@ -165,6 +174,71 @@ async def test_a_killed_list_is_continued_with_resume(
     assert Counter(outcomes(out)) == Counter(
         (line, "promised") for line in given.read_text().splitlines()
     )
+
+
+async def test_a_worker_that_finds_a_complete_list_works_on_the_next_one(
+    tmp_path: Path, redis: RedisServer
+) -> None:
+    given, queue = a_list(tmp_path, 200), ("--queue", redis.url)
+    words = ("--batch", str(given), "--verify", "none", "--exit-zero", *queue)
+    async with an_archive() as attic:
+        config = configured(tmp_path, {"attic": (attic, RATE)})
+        first = await ended(config, *words, "--output", str(tmp_path / "a.csv"))
+        worker = await started(config, *queue, "--work")
+        waits = await said(worker)
+        second = await ended(config, *words, "--output", str(tmp_path / "b.csv"))
+        works, is_done = await said(worker), await said(worker)
+        code = await worker.wait()
+
+    assert (first[0], second[0], code) == (0, 0, 0)
+    assert waits.endswith("was started: waiting 5 min for the next one\n")
+    assert works == "working on the list in the queue\n"
+    assert is_done.startswith("the list is complete: ")
+
+
+async def test_results_that_nothing_reads_any_more_are_said_to_be_unread(
+    tmp_path: Path, redis: RedisServer
+) -> None:
+    """As after `kill -9` of the process that read the list, or of what it was piped into."""
+    place = "timegate:1:{list:default}:job"
+    async with an_archive() as attic, StreamQueue(redis.url) as queue:
+        config = configured(tmp_path, {"attic": (attic, RATE)})
+        entries = [e for e in load_config(config, None).askable if e.id == "attic"]
+        job = Job("reader", Preferences(), archives_digest(entries), ("attic",))
+        await queue.put_job(job)
+        await queue.report(QueueStatus(167, 600, 7.0, 25.0, complete=False))
+        read = await progress(redis.url), await progress(redis.url, "--status")
+        worker = await started(config, "--queue", redis.url, "--work")
+        works = await said(worker)
+        # A quarter of an hour ago, by the clock of Redis.
+        redis.say("HINCRBY", place, "until", "-900000")
+        unread = await progress(redis.url)
+        why, how = await said(worker), await said(worker)
+        await queue.put_job(job)
+        again = await said(worker)
+        worker.kill()
+        await worker.wait()
+
+    assert read == ("167 of 600, 7.0/s, 25 s left\n",) * 2
+    assert works == "working on the list in the queue\n"
+    assert unread.startswith("167 of 600, but nothing has read the results since 20")
+    assert "(15 min ago)" in unread
+    assert "run its line again, with --resume if it has --output" in unread
+    assert why.startswith("nothing has read the results since 20")
+    assert "--resume" in how
+    assert again == "the results are read again\n"
+
+
+async def test_the_progress_of_a_list_that_begins_is_not_that_of_an_earlier_one(
+    redis: RedisServer,
+) -> None:
+    async with StreamQueue(redis.url) as queue:
+        await queue.report(QueueStatus(9, 9, 1.0, 0.0, complete=True))
+        await begin_job(queue, Job("next", Preferences(), "", ()))
+        status = await queue.status()
+
+    assert status is not None
+    assert not status.complete
 
 
 async def test_a_job_that_redis_lost_is_not_over_and_a_replaced_one_is(

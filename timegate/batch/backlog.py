@@ -5,10 +5,12 @@ archive has a lane of its own, and the list is read ahead. SQLite keeps it in a 
 700,000 items take some 200 MB of disk and a few MB of memory.
 """
 
+import errno
 import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from tempfile import gettempdir
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
@@ -58,11 +60,15 @@ class ListBacklog:
         self._database.close()
 
     def put(self, items: Iterable[WaitingItem]) -> None:
-        """Add *items*."""
+        """Add *items*. Raises OSError if there is no space for them."""
         rows = [(w.item.position, w.lane, w.page, encoded(w.item)) for w in items]
-        self._database.execute("BEGIN")
-        self._database.executemany("INSERT INTO item VALUES (?, ?, ?, 0, ?)", rows)
-        self._database.execute("COMMIT")
+        try:
+            self._database.execute("BEGIN")
+            self._database.executemany("INSERT INTO item VALUES (?, ?, ?, 0, ?)", rows)
+            self._database.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            place = f"a temporary file in {gettempdir()}"
+            raise OSError(errno.ENOSPC, str(error), place) from error
         self._waiting.update(lane for _, lane, _, _ in rows)
 
     def lanes(self) -> list[str]:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from typing import Final, Protocol
 
 from archives.model import ArchiveEntry, Limits
+from archives.source import Purpose
 from timegate.batch.model import Item
 
 EVERY: Final = ""
@@ -25,8 +26,11 @@ _MOST_ELSEWHERE: Final = 500
 archive that a tenth of the references needed held up all lanes: they used a third of what their
 archives allowed."""
 
-Answered = Callable[[str], None]
-"""Called with the archive whenever one has answered a request, or failed to."""
+
+class Answered(Protocol):
+    """Called whenever an archive has answered a request, or failed to."""
+
+    def __call__(self, archive: str, purpose: Purpose = "memento", /) -> None: ...
 
 
 class Supply(Protocol):
@@ -53,11 +57,20 @@ class LaneLimits:
         by_id = {entry.id: entry for entry in entries}
         self._hosts = {name: host_of(entry, by_id) for name, entry in by_id.items()}
         self._limits = {entry.id: entry.limits for entry in by_id.values()}
+        self._indexes = {entry.id for entry in by_id.values() if entry.kind.uses_index}
         self._at_once = at_once
 
     def lane(self, archive: str | None) -> str:
         """Return the lane of items that name *archive*: that of its host."""
         return EVERY if archive is None else self._hosts.get(archive, EVERY)
+
+    def bucket(self, archive: str, purpose: Purpose) -> str:
+        """Return the name of the rate limit for requests of this *purpose*, as in `allowances`.
+
+        It is the host for questions; an index, which does not deliver mementos, has another
+        limit for these.
+        """
+        return bucket_of(self.lane(archive), purpose, is_index=archive in self._indexes)
 
     @property
     def lanes(self) -> tuple[str, ...]:
@@ -68,6 +81,11 @@ class LaneLimits:
         """Return how many items of *lane* may wait for its archive."""
         limits = self._limits.get(lane)
         return self._at_once if limits is None else min(self._at_once, useful(limits))
+
+
+def bucket_of(host: str, purpose: Purpose, *, is_index: bool) -> str:
+    """Return the name of the rate limit of *host* for requests of this *purpose*."""
+    return host if (purpose == "index") == is_index else f"{host} {purpose}"
 
 
 def host_of(entry: ArchiveEntry, entries: Mapping[str, ArchiveEntry]) -> str:
@@ -91,6 +109,8 @@ class Dispatcher:
         self._work = work
         self._at_archive: Counter[str] = Counter()
         self._elsewhere: Counter[str] = Counter()
+        self._at_others: Counter[str] = Counter()
+        """Those of them that another archive was asked for: not their copy is being checked."""
         self._changed = asyncio.Event()
         self._ended = False
 
@@ -118,7 +138,7 @@ class Dispatcher:
 
     def elsewhere(self, lane: str) -> int:
         """Return how many pages of *lane* wait for other archives than their own."""
-        return self._elsewhere[lane]
+        return self._at_others[lane]
 
     @property
     def in_progress(self) -> int:
@@ -153,6 +173,10 @@ class Dispatcher:
         """Whether an item of *lane* waits for *archive*."""
         return lane != EVERY and self._limits.lane(archive) == lane
 
+    def count_elsewhere(self, lane: str, pages: int) -> None:
+        """Count *pages* that other archives are asked for."""
+        self._at_others[lane] += pages
+
     def move(self, lane: str, at_archive: int, elsewhere: int) -> None:
         """Change the counts of *lane*."""
         self._at_archive[lane] += at_archive
@@ -163,19 +187,25 @@ class Dispatcher:
 class _PageInProgress:
     """The items of one page: at the archive of their lane, then elsewhere."""
 
-    __slots__ = ("_dispatcher", "_is_at_archive", "lane")
+    __slots__ = ("_asks_others", "_dispatcher", "_is_at_archive", "lane")
 
     def __init__(self, dispatcher: Dispatcher, lane: str) -> None:
         self._dispatcher = dispatcher
         self.lane = lane
         self._is_at_archive = True
+        self._asks_others = False
 
-    def answered(self, archive: str) -> None:
-        if self._is_at_archive and self._dispatcher.answers(archive, self.lane):
+    def answered(self, archive: str, _: Purpose = "memento", /) -> None:
+        is_own = self._dispatcher.answers(archive, self.lane)
+        if self._is_at_archive and is_own:
             self._is_at_archive = False
             self._dispatcher.move(self.lane, -1, 1)
+        elif not is_own and not self._is_at_archive and not self._asks_others:
+            self._asks_others = True
+            self._dispatcher.count_elsewhere(self.lane, 1)
 
     def finish(self) -> None:
+        self._dispatcher.count_elsewhere(self.lane, -self._asks_others)
         if self._is_at_archive:
             self._dispatcher.move(self.lane, -1, 0)
         else:

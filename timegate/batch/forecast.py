@@ -139,7 +139,7 @@ class LaneMeter:
         """Note that an item of *lane* is done, and the requests that it cost, by archive."""
         self._done[lane] += 1
         self._asked[lane].update(asks)
-        if any(host != lane for host in asks):
+        if any(host.partition(" ")[0] != lane for host in asks):
             self._done_elsewhere[lane] += 1
             self._asked_elsewhere[lane].update(asks)
         self._requests.update(asks)
@@ -161,13 +161,25 @@ class LaneMeter:
         """
         done = self._done[lane]
         if not done:
-            return LaneLoad(left, None, needs={lane: float(left)} if lane else {})
+            return LaneLoad(left, None, needs=self._needs_like_others(lane, left))
         asked = self._asked[lane]
         asks = {host: number / done for host, number in asked.items()}
         seconds = self._clock() - self._began
         so_far = done / seconds if seconds >= _SAMPLE else None
         needs = self._needs(lane, left, elsewhere)
         return LaneLoad(left, self._speeds[lane].measured(), asks, so_far, needs)
+
+    def _needs_like_others(self, lane: str, left: int) -> dict[str, float]:
+        """Return the requests that *left* items will cost their archive, as others cost theirs.
+
+        None of *lane* is done: of a slow archive, the first copy is checked late.
+        """
+        if not lane:
+            return {}
+        others = [each for each in self._done if each]
+        items = sum(self._done[each] for each in others)
+        own = sum(self._asked[each][each] for each in others)
+        return {lane: left * max(own / items, 1.0) if items else float(left)}
 
     def _needs(self, lane: str, left: int, elsewhere: int) -> dict[str, float]:
         """Return the requests that *left* items will cost, by host.

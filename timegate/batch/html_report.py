@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import chain
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from timegate.batch.model import ItemResult
@@ -149,15 +150,33 @@ _STYLE: Final = (
 """The colours and fonts of the pages of the server; the report is a file of its own."""
 
 
+_BEGINNING: Final = '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+_GENERATOR: Final = '<meta name="generator" content="timegate resolve --batch">'
+_HEAD: Final = (
+    '<meta name="viewport" content="width=device-width">'
+    '<meta http-equiv="Content-Security-Policy" '
+    "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+)
+_OWN: Final = (
+    f"{_BEGINNING}{_GENERATOR}".encode(),
+    # Of earlier releases, which did not name the generator.
+    f"{_BEGINNING}{_HEAD}<title>References of ".encode(),
+)
+"""How reports begin: another run may replace a file that begins so."""
+
+
+def is_report(path: Path) -> bool:
+    """Whether the file at *path* is a report of a run. Raises OSError."""
+    with path.open("rb") as file:
+        return file.read(max(map(len, _OWN))).startswith(_OWN)
+
+
 def as_html(title: str, statistics: Statistics, gaps: Iterable[ItemResult]) -> Iterator[str]:
     """Yield the page in pieces; *gaps* are the results that are less than asked."""
     outcomes = [Bar(name, count) for name, count in statistics.outcomes.most_common()]
     archives = [Bar(name, count) for name, count in statistics.archives.most_common()]
     yield (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width">'
-        '<meta http-equiv="Content-Security-Policy" '
-        "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"{_BEGINNING}{_GENERATOR}{_HEAD}"
         f"<title>{_text(title)}</title><style>{_STYLE}</style></head><body>"
         '<header class="brand">timegate</header><main>'
         f"<h1>{_text(title)}</h1><p>{counted(statistics.total, 'reference')}, "

@@ -10,7 +10,7 @@ import json
 import os
 from array import array
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -60,8 +60,10 @@ class Journal:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        os.fsync(self._file)
-        os.close(self._file)
+        try:
+            self.sync()
+        finally:
+            os.close(self._file)
 
     @property
     def due(self) -> bool:
@@ -70,19 +72,21 @@ class Journal:
 
     def append(self, result: ItemResult) -> None:
         """Write *result*; it replaces an earlier one of the same item."""
-        offset = append_line(self._file, to_line(result))
+        with self._named():
+            offset = append_line(self._file, to_line(result))
         self._unsynced += 1
         self._index(result, offset)
 
     def complete(self) -> None:
         """Note that every item has its final result."""
-        os.lseek(self._file, 0, os.SEEK_END)
-        _write(self._file, _COMPLETE)
+        with self._named():
+            append_line(self._file, _COMPLETE)
 
     def sync(self) -> None:
         """Wait until everything is on the disk."""
         self._unsynced = 0
-        os.fsync(self._file)
+        with self._named():
+            os.fsync(self._file)
 
     def knows(self, item: Item) -> bool:
         """Whether *item* has a result. Raises BadJournal if another item is at its position."""
@@ -141,7 +145,17 @@ class Journal:
         os.ftruncate(self._file, end)
         if not end:
             os.lseek(self._file, 0, os.SEEK_SET)
-            _write(self._file, head)
+            with self._named():
+                _write(self._file, head)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Name the file in errors of writing."""
+        try:
+            yield
+        except OSError as error:
+            error.filename = str(self._path)
+            raise
 
     def _check_head(self, first: bytes, head: bytes) -> None:
         if first == head:
@@ -187,6 +201,15 @@ class Journal:
                 if self._offsets[at] != _ABSENT:
                     lines.seek(self._offsets[at])
                     yield from_line(lines.readline())
+
+
+def is_journal(path: Path) -> bool:
+    """Whether the file at *path* is a journal of a run."""
+    try:
+        with path.open("rb") as file:
+            return _KIND.encode() in file.readline(1 << 16)
+    except OSError:
+        return False
 
 
 def _opened(path: Path, *, resume: bool) -> int:

@@ -10,14 +10,20 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, BinaryIO, Final, NamedTuple
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, Protocol
 
+from archives.errors import ArchiveError
 from timegate.batch.journal import Journal
 from timegate.batch.model import ItemResult, Requirement
 from timegate.citations.archive_links import Edit, link_edits, safe_link
 from timegate.references.model import ReferencePlace
 from timegate.resolution.model import Preferences
 from timegate.text import counted, escaped
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
 
 COLUMNS: Final = (
     "input",
@@ -329,8 +335,21 @@ def _is_same_copy(result: ItemResult) -> bool:
 
 _INTERVAL: Final = 10.0
 """Seconds between lines of progress."""
+_BETWEEN_NOTES: Final = 30.0
+_SHORT_REST: Final = 5.0
+"""Seconds that an archive may be waited for without a word."""
 
-Advance = Callable[[], None]
+
+class ListProgress(Protocol):
+    """Shows the progress of a list; it is called whenever an item is done."""
+
+    def __call__(self) -> None: ...
+
+    def say(self, text: str) -> None:
+        """Print *text*, without disturbing what is shown."""
+        ...
+
+
 SecondsLeft = Callable[[], float | None]
 
 
@@ -341,7 +360,7 @@ def _unknown() -> None:
 @contextmanager
 def show_progress(
     total: int | None, done: int, *, terminal: bool, left: SecondsLeft = _unknown
-) -> Iterator[Advance]:
+) -> Iterator[ListProgress]:
     """Show the progress of *total* items (None if not known), of which *done* are done.
 
     *left* returns the seconds until the end; where it does not know, the rate so far is used.
@@ -354,7 +373,7 @@ def show_progress(
 
 
 @contextmanager
-def _bar(total: int | None, done: int, left: SecondsLeft) -> Iterator[Advance]:
+def _bar(total: int | None, done: int, left: SecondsLeft) -> Iterator[ListProgress]:
     # Here, because rich takes long to import, and most commands show no bar.
     from rich.console import (  # noqa: PLC0415
         Console,  # noqa: TID251 -- it shows only our own numbers
@@ -362,9 +381,11 @@ def _bar(total: int | None, done: int, left: SecondsLeft) -> Iterator[Advance]:
     from rich.progress import (  # noqa: PLC0415
         BarColumn,
         MofNCompleteColumn,
-        Progress,
         TextColumn,
         TimeElapsedColumn,
+    )
+    from rich.progress import (  # noqa: PLC0415
+        Progress as RichProgress,
     )
 
     columns = (
@@ -374,22 +395,33 @@ def _bar(total: int | None, done: int, left: SecondsLeft) -> Iterator[Advance]:
         TimeElapsedColumn(),
         TextColumn("{task.fields[left]}"),
     )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task("", total=total, completed=done, rate="", left="")
-        shown = 0.0
+    with RichProgress(*columns, console=Console(stderr=True)) as progress:
+        yield _Bar(
+            progress, progress.add_task("", total=total, completed=done, rate="", left=""), left
+        )
 
-        def advance() -> None:
-            nonlocal shown
-            speed = progress.tasks[0].speed
-            rate = "" if speed is None else f"{speed:.1f}/s"
-            progress.update(task, advance=1, rate=rate)
-            if time.monotonic() - shown >= 1:
-                shown = time.monotonic()
-                seconds = left() or progress.tasks[0].time_remaining
-                words = "" if seconds is None else f"{in_words(seconds)} left"
-                progress.update(task, left=words)
 
-        yield advance
+class _Bar:
+    """Progress as a bar on a terminal."""
+
+    def __init__(self, progress: "RichProgress", task: "TaskID", left: SecondsLeft) -> None:
+        self._progress = progress
+        self._task = task
+        self._left = left
+        self._shown = 0.0
+
+    def __call__(self) -> None:
+        task = self._progress.tasks[0]
+        rate = "" if task.speed is None else f"{task.speed:.1f}/s"
+        self._progress.update(self._task, advance=1, rate=rate)
+        if time.monotonic() - self._shown >= 1:
+            self._shown = time.monotonic()
+            seconds = self._left() or task.time_remaining
+            words = "" if seconds is None else f"{in_words(seconds)} left"
+            self._progress.update(self._task, left=words)
+
+    def say(self, text: str) -> None:
+        self._progress.console.print(escaped(text), markup=False, highlight=False)
 
 
 class ProgressLines:
@@ -414,8 +446,34 @@ class ProgressLines:
         if now - self._last >= _INTERVAL:
             self._last = now
             rate = (self._done - self._at_start) / (now - self._began)
-            text = progress_text(self._done, self._total, rate, self._left())
-            print(text, file=sys.stderr)  # noqa: T201
+            self.say(progress_text(self._done, self._total, rate, self._left()))
+
+    def say(self, text: str) -> None:
+        print(escaped(text), file=sys.stderr)  # noqa: T201
+
+
+class RestNotes:
+    """Says which archive a list waits for, and until when: of each, once in half a minute."""
+
+    def __init__(
+        self,
+        say: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.say = say
+        self._clock = clock
+        self._now = now
+        self._quiet: dict[str, float] = {}
+
+    def __call__(self, error: ArchiveError, seconds: float) -> None:
+        """Note that *seconds* are waited because of *error*."""
+        archive, clock = error.archive, self._clock()
+        if seconds < _SHORT_REST or clock < self._quiet.get(archive, clock):
+            return
+        self._quiet[archive] = clock + _BETWEEN_NOTES
+        until = self._now() + timedelta(seconds=seconds)
+        self.say(f"waiting for {archive} until {until:%H:%M:%S} UTC: {error.why}")
 
 
 def progress_text(done: int, total: int | None, rate: float, left: float | None) -> str:

@@ -1,9 +1,10 @@
 """The two roles at a queue in Redis: one process feeds it and collects, all work on it."""
 
 import asyncio
+import math
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from timegate.batch.backlog import ListBacklog, WaitingItem
 from timegate.batch.dispatch import Answered, Dispatcher, LaneLimits
@@ -21,6 +22,8 @@ _CHECK: Final = 5.0
 
 _TAKE_OVER: Final = 20.0
 """Seconds after which a process that was killed no longer owns its queue."""
+LONGEST_WAIT_FOR_NEXT: Final = 300.0
+"""Seconds for which a worker that finds a complete list waits for the next one."""
 _LOOK: Final = 1.0
 """Seconds between two looks at whether the list is complete."""
 
@@ -169,8 +172,19 @@ class QueueWorker:
     """Works on the queue of one job."""
 
     def __init__(
-        self, queue: StreamQueue, job: Job, resolver: ItemResolver, limits: LaneLimits
+        self,
+        queue: StreamQueue,
+        job: Job,
+        resolver: ItemResolver,
+        limits: LaneLimits,
+        unread: Callable[[float], None] | None = None,
     ) -> None:
+        """*unread* is called when nothing reads the results any more, with the seconds.
+
+        It is called with 0 when they are read again.
+        """
+        self._unread = unread
+        self._is_unread = False
         self._queue = queue
         self._job = job
         self._resolver = resolver
@@ -219,8 +233,17 @@ class QueueWorker:
 
     async def _keep(self) -> None:
         while True:
+            await self._look_for_reader()
             await asyncio.sleep(KEEP)
             await self._queue.keep(list(self._pages.entries.values()))
+
+    async def _look_for_reader(self) -> None:
+        if self._unread is None:
+            return
+        seconds = await self._queue.silence()
+        if bool(seconds) != self._is_unread:
+            self._is_unread = bool(seconds)
+            self._unread(seconds)
 
     async def _work(self, lane: str, items: Sequence[Item], answered: Answered) -> None:
         del lane
@@ -235,22 +258,36 @@ class QueueWorker:
         del self._pages.entries[items[0].position]
 
 
-async def wait_for_job(queue: StreamQueue, waiting: Callable[[], None]) -> Job | None:
-    """Return the job of the queue, as soon as there is one; None if its list is complete.
+class JobWaits(Protocol):
+    """Is told what a worker waits for."""
 
-    *waiting* is called if there is none yet.
+    def first(self) -> None:
+        """Note that there was no list yet: any one is waited for."""
+        ...
+
+    def next(self, seconds: float) -> None:
+        """Note that the list is complete: the next one is waited for at most *seconds*."""
+        ...
+
+
+async def wait_for_job(queue: StreamQueue, waits: JobWaits) -> Job | None:
+    """Return the job of the queue, as soon as there is one.
+
+    A worker may be started before the next list, too: after a complete list, the next one is
+    waited for. Returns None if none has come by then.
     """
-    job, is_told = await queue.job(), False
-    while job is None:
+    clock = asyncio.get_running_loop().time
+    is_told, give_up = False, math.inf
+    while (job := await queue.job()) is None and clock() < give_up:
         status = await queue.status()
         if status is not None and status.complete:
-            # Another list may have been begun meanwhile.
-            return await queue.job()
-        if not is_told:
-            waiting()
+            if give_up == math.inf:
+                give_up = clock() + LONGEST_WAIT_FOR_NEXT
+                waits.next(LONGEST_WAIT_FOR_NEXT)
+        elif not is_told:
+            waits.first()
             is_told = True
         await asyncio.sleep(_LONGEST_POLL)
-        job = await queue.job()
     return job
 
 
@@ -269,6 +306,8 @@ async def begin_job(queue: StreamQueue, job: Job) -> None:
             if clock() >= give_up:
                 raise
             await asyncio.sleep(_LONGEST_POLL)
+    # That of an earlier list would be shown as the progress of this one.
+    await queue.report(QueueStatus(0, None, 0.0, None, complete=False))
     # What is left of an earlier list was not collected: it is fed again.
     await queue.clear(job.lanes)
 

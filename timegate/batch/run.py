@@ -22,9 +22,17 @@ from typing import Final, NamedTuple, Protocol
 from archives.errors import ArchiveError, Refused, Resting
 from archives.model import ArchiveEntry, Rate
 from archives.registry import Registry
+from archives.source import Purpose
 from archives.surt import surt
 from timegate.batch.backlog import ListBacklog, WaitingItem
-from timegate.batch.dispatch import EVERY, Answered, Dispatcher, LaneLimits, host_of
+from timegate.batch.dispatch import (
+    EVERY,
+    Answered,
+    Dispatcher,
+    LaneLimits,
+    bucket_of,
+    host_of,
+)
 from timegate.batch.forecast import LaneMeter, forecast, per_second
 from timegate.batch.host_queries import MOST_PAGES, HostQueries
 from timegate.batch.journal import Journal
@@ -76,14 +84,21 @@ class ArchiveRests:
 
         With *only*, no other archive is waited for.
         """
-        waits = [0.0]
+        return self.longest(resolution, now, only)[0]
+
+    def longest(
+        self, resolution: Resolution, now: float, only: str | None = None
+    ) -> tuple[float, ArchiveError | None]:
+        """Return the seconds, as `wait`, and the failure that they follow from."""
+        longest: tuple[float, ArchiveError | None] = (0.0, None)
         for archive, error in _errors(resolution):
             if not isinstance(error, Resting | Refused) or only not in (None, archive):
                 continue
             give_up = self._give_up.setdefault(archive, now + self._longest)
-            if error.retry_after is not None and now + error.retry_after <= give_up:
-                waits.append(error.retry_after)
-        return max(waits)
+            wait = error.retry_after
+            if wait is not None and longest[0] < wait <= give_up - now:
+                longest = wait, error
+        return longest
 
 
 class DurationEstimate(NamedTuple):
@@ -106,10 +121,17 @@ def rates_of(entries: Collection[ArchiveEntry]) -> dict[str, Rate]:
 
 
 def allowances(entries: Collection[ArchiveEntry]) -> dict[str, float]:
-    """Return how many items in a second each lane allows, at one request to each archive."""
+    """Return how many items in a second each lane allows, at one request to each archive.
+
+    Limits for other requests to an archive are named by `bucket_of`.
+    """
     by_id = {entry.id: entry for entry in entries}
     rates = rates_of(entries)
     allowed = {name: per_second(rate) for name, rate in rates.items()}
+    for entry in entries:
+        if entry.kind.uses_index:
+            name = bucket_of(host_of(entry, by_id), "memento", is_index=True)
+            allowed.setdefault(name, per_second(entry.limits.memento))
     hosts = [host_of(entry, by_id) for entry in entries]
     if hosts:
         allowed[EVERY] = min(allowed[host] / hosts.count(host) for host in hosts)
@@ -118,14 +140,31 @@ def allowances(entries: Collection[ArchiveEntry]) -> dict[str, float]:
 
 def estimate(items: int, rates: Mapping[str, Rate]) -> DurationEstimate | None:
     """Return how long *items* take if every archive is queried; None without archives."""
-    times = {
-        name: max(items - rate.burst, 0) * rate.seconds / rate.requests
-        for name, rate in rates.items()
-    }
+    times = {name: _seconds_of(items, rate) for name, rate in rates.items()}
     if not times:
         return None
     slowest = max(times, key=lambda name: times[name])
     return DurationEstimate(times[slowest], slowest, rates[slowest])
+
+
+def estimate_checked(items: int, entries: Collection[ArchiveEntry]) -> float:
+    """Return how many seconds *items* take at most if each copy is requested as well.
+
+    An index has another rate limit for copies than for questions.
+    """
+    by_id = {entry.id: entry for entry in entries}
+    limits = [(entry.kind, by_id.get(entry.hosted_by or "", entry).limits) for entry in entries]
+    times = [
+        max(_seconds_of(items, each.index), _seconds_of(items, each.memento))
+        if kind.uses_index
+        else _seconds_of(2 * items, each.memento)
+        for kind, each in limits
+    ]
+    return max(times, default=0.0)
+
+
+def _seconds_of(requests: int, rate: Rate) -> float:
+    return max(requests - rate.burst, 0) * rate.seconds / rate.requests
 
 
 _MOST_RESTS: Final = 20
@@ -151,6 +190,8 @@ class BatchEnvironment:
     """The archives that may be queried."""
     host_queries: HostQueries | None = None
     """Asks archives for many pages at once; None to ask for each."""
+    resting: Callable[[ArchiveError, float], None] = lambda _, __: None
+    """Called with the failure of an archive that is waited for, and the seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,9 +313,11 @@ class ItemResolver:
         clock = asyncio.get_running_loop().time
         resolution = await self._environment.resolve(query, preferences, answered)
         for _ in range(_MOST_RESTS if last or query.archive is not None else 0):
-            wait = self._rests.wait(resolution, clock(), None if last else query.archive)
-            if wait == 0 or _suffices(resolution, self._environment.registry):
+            only = None if last else query.archive
+            wait, error = self._rests.longest(resolution, clock(), only)
+            if error is None or _suffices(resolution, self._environment.registry):
                 break
+            self._environment.resting(error, wait)
             await asyncio.sleep(wait)
             resolution = await self._environment.resolve(query, preferences, answered)
         return resolution
@@ -357,11 +400,11 @@ class LocalEngines:
 
 
 def noting(asks: Counter[str], answered: Answered, limits: LaneLimits) -> Answered:
-    """Return *answered*, which counts the requests to each host in *asks* as well."""
+    """Return *answered*, which counts the requests of each rate limit in *asks* as well."""
 
-    def noted(archive: str) -> None:
-        asks[limits.lane(archive)] += 1
-        answered(archive)
+    def noted(archive: str, purpose: Purpose = "memento", /) -> None:
+        asks[limits.bucket(archive, purpose)] += 1
+        answered(archive, purpose)
 
     return noted
 

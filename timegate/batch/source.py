@@ -124,7 +124,9 @@ class ListSource:
             return "no references: the list is empty"
         why = f"no references in it: it was read as {self.form}, where {_COUNTS[self.form]}"
         if self._guessed and self.document is not None:
-            raise BadInput(f"{why}; give the file a suffix for its format ({_SUFFIX_LIST})")
+            suffix = f"give the file a suffix for its format ({_SUFFIX_LIST})"
+            named = "state its format with --input-format"
+            raise BadInput(f"{why}; {named if self.name == '-' else suffix}")
         return why
 
     def lines_without(self) -> int:

@@ -109,6 +109,15 @@ local lost = redis.call('HDEL', KEYS[1], 'lost')
 return lost == 1 and 2 or 1
 """)
 
+# KEYS: the job. Returns the milliseconds since its owner no longer is its only one: negative
+# while it is. Nothing if there is no job.
+_SINCE: Final = Script("""
+local until_ = tonumber(redis.call('HGET', KEYS[1], 'until') or '')
+if not until_ then return false end
+local clock = redis.call('TIME')
+return clock[1] * 1000 + math.floor(clock[2] / 1000) - until_
+""")
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -205,6 +214,16 @@ class StreamQueue:
         """Return the current job; None if there is none."""
         text = await self._read("HGET", f"{self._place}:job", "job")
         return None if text is None else read_job(text)
+
+    async def silence(self) -> float:
+        """Return for how many seconds nothing has read the results of a list; 0 if it is read.
+
+        It is also 0 without a list. The process that reads the results owns the job, and says
+        so again every few seconds.
+        """
+        since = await self._script(_SINCE, [f"{self._place}:job"])
+        is_silent = isinstance(since, int) and since > 0
+        return (since + _OWNED) / 1000 if is_silent and isinstance(since, int) else 0.0
 
     async def is_over(self, job: Job) -> bool:
         """Whether *job* was ended or replaced.

@@ -4,13 +4,12 @@
 """
 
 import asyncio
-import os
 import shlex
 import signal
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -19,7 +18,7 @@ import click
 
 from archives.moment import Moment
 from timegate.batch.html_report import Statistics, as_html
-from timegate.batch.journal import BadJournal, Journal
+from timegate.batch.journal import BadJournal, Journal, is_journal
 from timegate.batch.model import BadInput, preferences_digest
 from timegate.batch.output import (
     FORMS,
@@ -28,12 +27,20 @@ from timegate.batch.output import (
     in_words,
     rewriting,
 )
-from timegate.batch.run import BadQueue, estimate
+from timegate.batch.run import BadQueue, estimate, estimate_checked
 from timegate.batch.source import ListSource
 from timegate.citations.archive_links import edited
 from timegate.cli.batch_options import BatchOptions
 from timegate.cli.given import piped_instead
-from timegate.cli.lists import ListJob, OpenEngines, local_engines, rates_in, run_list
+from timegate.cli.list_files import STDOUT, check_files, replaced
+from timegate.cli.lists import (
+    ListJob,
+    OpenEngines,
+    chosen_entries,
+    local_engines,
+    rates_in,
+    run_list,
+)
 from timegate.cli.options import BASE_URL, DEMO_LINKS, is_file
 from timegate.cli.output import echo_text, typed_changed, typed_with, ungrouped
 from timegate.collections.opening import with_replay_addresses
@@ -89,28 +96,18 @@ def resolve_batch(
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise click.ClickException(f"{error.filename or 'output'}: {error.strerror}") from error
+        raise click.ClickException(_of_files(error, options)) from error
 
 
-def _check_files(options: BatchOptions) -> None:
-    """Raise UsageError if an output would overwrite the list, or a file of something else."""
-    written = [options.output, *([str(options.report)] if options.report else [])]
-    journal = Path(f"{options.output}.journal")
-    is_former = options.output != "-" and journal.exists()
-    for name in written:
-        if name == "-":
-            continue
-        path = Path(name)
-        is_list = options.batch not in (None, "-") and (
-            path.resolve() == Path(options.batch or "").resolve()
-        )
-        if is_list:
-            raise click.UsageError(f"{name} is the list itself: choose another name for it")
-        if not path.parent.is_dir():
-            raise click.UsageError(f"{name} cannot be written: there is no {path.parent}")
-        if path.is_file() and path.stat().st_size and not is_former:
-            why = f"{name} exists, and no journal says that it is of an earlier run"
-            raise click.UsageError(f"{why}: remove it, or choose another name")
+def _of_files(error: OSError, options: BatchOptions) -> str:
+    """Return which file could not be written, and how the run is continued."""
+    why = f"{error.filename or 'a file'}: {error.strerror or error}"
+    if options.output == STDOUT:
+        return f"{why}\nWith --output FILE, a run can be continued."
+    if not is_journal(Path(f"{options.output}.journal")):
+        return why
+    kept = f"The results so far are in {options.output}.journal; continue with:"
+    return f"{why}\n{kept} {typed_with('--resume')}"
 
 
 class _Batch:
@@ -123,7 +120,7 @@ class _Batch:
         preferences: Preferences,
         at: Moment | None = None,
     ) -> None:
-        _check_files(options)
+        check_files(options.batch, options.output, options.report, options.to)
         self._at = at
         self._config = config
         self._options = options
@@ -148,18 +145,19 @@ class _Batch:
         self._check_source()
         with ExitStack() as stack:
             journal = stack.enter_context(self._journal(stack))
-            out = stack.enter_context(_replaced(self._options.output))
-            self._resolve(journal, out)
-            statistics = Statistics()
-            for result in journal.results():
-                statistics.add(result)
-            changed = self._rewriting(journal)
-            if changed is not None:
-                out.writelines(edited(self._source.document or "", changed.edits))
-            elif self._form not in FORMS:
-                out.writelines(self._page(journal, statistics))
+            with replaced(self._options.output) as out:
+                self._resolve(journal, out)
+                statistics = Statistics()
+                for result in journal.results():
+                    statistics.add(result)
+                changed = self._rewriting(journal)
+                if changed is not None:
+                    out.writelines(edited(self._source.document or "", changed.edits))
+                elif self._form not in FORMS:
+                    out.writelines(self._page(journal, statistics))
+            # The output is in its place even if the report cannot be written.
             if self._options.report is not None:
-                with _replaced(str(self._options.report)) as page:
+                with replaced(self._options.report) as page:
                     page.writelines(self._page(journal, statistics))
             journal.complete()
         _print(self._summary(statistics))
@@ -274,7 +272,10 @@ class _Batch:
         """Open the journal next to the output file; without one, a temporary journal."""
         options = self._options
         if options.retry_unknown and not options.resume:
-            raise BadJournal("--retry-unknown requires --resume")
+            line = typed_with("--resume")
+            if options.output == STDOUT:
+                line += " --output results.jsonl"
+            raise BadJournal(f"--retry-unknown requires --resume\nTry: {line}")
         preferences = self._preferences
         settings = [
             preferences_digest(preferences),
@@ -289,9 +290,10 @@ class _Batch:
                 _print(f"there is no {path} to continue: this run begins anew")
             return Journal(path, binding.hexdigest(), resume=options.resume)
         if options.resume:
-            raise BadJournal(
-                "--resume requires --output: the journal is next to the output file"
-            )
+            why = "--resume requires --output: the journal is next to the output file"
+            name = f"results.{'csv' if options.to == 'csv' else 'jsonl'}"
+            line = typed_changed({"--output": name})
+            raise BadJournal(f"{why}\nTry: {line}")
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="timegate-"))
         return Journal(Path(folder) / "journal", binding.hexdigest(), resume=False)
 
@@ -357,14 +359,24 @@ class _Batch:
             return
         already = f", {done} already done" if done else ""
         _print(f"{counted(total, 'reference')}{already}")
-        expected = estimate(total - done, rates_in(self._config, self._preferences))
+        left = total - done
+        expected = estimate(left, rates_in(self._config, self._preferences))
         if expected is not None and expected.seconds >= 1:
             rate = expected.rate
+            checking = self._checking(left, expected.seconds)
             _print(
                 f"about {in_words(expected.seconds)} if every archive must be queried for each "
-                f"one: {expected.archive} allows {rate.requests:g} requests in "
+                f"one{checking}: {expected.archive} allows {rate.requests:g} requests in "
                 f"{rate.seconds:g} s"
             )
+
+    def _checking(self, left: int, seconds: float) -> str:
+        """Return how long it takes at most with requests for copies; empty if that is alike."""
+        entries = chosen_entries(self._config, self._preferences)
+        checked = estimate_checked(left, entries)
+        if self._preferences.verify == "none" or in_words(checked) == in_words(seconds):
+            return ""
+        return f", up to {in_words(checked)} if each copy is requested as well (--verify)"
 
     def _rewriting(self, journal: Journal) -> Rewriting | None:
         """Return what becomes of the document; None if it is not written again."""
@@ -384,24 +396,6 @@ class _Batch:
         gaps = (result for result in journal.results() if result.code or result.is_in_doubt)
         for piece in as_html(f"References of {self._source.name}", statistics, gaps):
             yield piece.encode(errors="replace")
-
-
-@contextmanager
-def _replaced(name: str) -> Iterator[BinaryIO]:
-    """Open the file *name* for writing; it is replaced only when it is complete.
-
-    Until then the output is in a ``.part`` file next to it.
-    """
-    if name == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    part = Path(f"{name}.part")
-    with part.open("wb") as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(name)
 
 
 def _print(text: str) -> None:

@@ -3,14 +3,13 @@
 import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
-from typing import Final, get_args
+from typing import Final, Self, get_args
 
 import click
 from click.core import ParameterSource
 
 from timegate.batch.model import Requirement
-from timegate.cli.options import Words, bundling
+from timegate.cli.options import PROGRESS, Words, bundling
 from timegate.cli.output import typed_without
 from timegate.references import InputFormat
 from timegate.resolution.model import Preferences
@@ -34,7 +33,7 @@ class BatchOptions:
     published: bool
     output: str
     to: str | None
-    report: Path | None
+    report: str | None
     require: tuple[Requirement, ...]
     resume: bool
     retry_unknown: bool
@@ -51,6 +50,20 @@ class BatchOptions:
         looking, _ = preferences_from({"verify": "content"}, None, None)
         return replace(preferences, verify=looking.verify)
 
+    def with_status(self, status: str) -> Self:
+        """Return these options with ``--progress``, if that is meant by ``--status`` alone.
+
+        Raises UsageError without a queue.
+        """
+        if status != PROGRESS:
+            return self
+        if self.queue is None:
+            raise click.UsageError(
+                "--status requires a value, 2xx or any; without one, it is --progress, the "
+                "progress of a list, and requires --queue"
+            )
+        return replace(self, progress=True)
+
     @property
     def is_queue_only(self) -> bool:
         """Whether there is neither a list nor an ID: the list is in the queue."""
@@ -63,7 +76,9 @@ class BatchOptions:
         if identifiers or self.batch is not None or (self.work and self.progress):
             raise click.UsageError("give only one of IDs, --batch, --work and --progress")
         role = "--work" if self.work else "--progress"
-        if other := _given(click.get_current_context().params.keys() - _OF_WORKERS):
+        params = click.get_current_context().params
+        asked = {"status"} if params.get("status") == PROGRESS else set()
+        if other := _given(params.keys() - _OF_WORKERS - asked):
             why = f"{other[0]} does not apply to {role}"
             raise click.UsageError(f"{why}: it is stated where the list is read, with --batch")
 
@@ -73,12 +88,24 @@ class BatchOptions:
         names = [field.name for field in fields(BatchOptions)]
         if not (given := _given(names)):
             return
+        to = click.get_current_context().params.get("to")
+        if _OF_DOCUMENTS & {*given} or to in _OUTPUTS[_OUTPUTS.index("document") :]:
+            line = f"{typed_without(identifiers)} --batch FILE"
+            raise click.UsageError(f"{given[0]} needs a list, with --batch\nTry: {line}")
         line = f"{typed_without(identifiers)} --batch -"
+        if _OF_RESUMED & {*given} and "--output" not in given:
+            # The journal is beside the output.
+            line += " --output results.jsonl"
+        if "--retry-unknown" in given and "--resume" not in given:
+            line += " --resume"
         if "-" not in identifiers:
             line = f"printf '%s\\n' {shlex.join(identifiers)} | {line}"
         raise click.UsageError(f"{given[0]} needs a list, with --batch\nTry: {line}")
 
 
+_OF_RESUMED: Final = {"--resume", "--retry-unknown"}
+_OF_DOCUMENTS: Final = {"--column", "--date-column", "--input-format", "--require"}
+"""Options that some formats of lists need, which a line for each ID is not."""
 _OF_WORKERS: Final = frozenset(
     {
         "queue",
@@ -104,9 +131,27 @@ def _given(names: Collection[str]) -> list[str]:
     ]
 
 
+def _once(
+    context: click.Context,
+    option: click.Parameter,
+    names: tuple[str, ...],
+) -> str | None:
+    """Return the only one of *names*. Raises UsageError: the last would be used silently."""
+    del context
+    if len(names) > 1:
+        given = " and ".join(f"{option.opts[0]} {shlex.quote(name)}" for name in names)
+        one = "resolve one list after the other" if option.name == "batch" else "give only one"
+        raise click.UsageError(f"{given}: {one}")
+    return names[0] if names else None
+
+
 _OPTIONS: Final = (
     click.option(
-        "--batch", metavar="FILE", help="Resolve a list of references; - reads standard input."
+        "--batch",
+        metavar="FILE",
+        multiple=True,
+        callback=_once,
+        help="Resolve a list of references; - reads standard input.",
     ),
     click.option("--input-format", type=Words(_FORMATS), help="Format of the list."),
     click.option("--column", metavar="NAME", help="CSV column with the references."),
@@ -122,12 +167,19 @@ _OPTIONS: Final = (
         help="Use dates of publication where no date of access is stated.",
     ),
     click.option(
-        "--output", default="-", metavar="FILE", help="File for the results; - prints them."
+        "--output",
+        metavar="FILE",
+        multiple=True,
+        callback=_once,
+        default=("-",),
+        help="File for the results; - prints them.",
     ),
     click.option("--to", type=Words(_OUTPUTS), help="Format of the results."),
     click.option(
         "--report",
-        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        multiple=True,
+        callback=_once,
         help="Write an HTML report with charts and gaps.",
     ),
     click.option(

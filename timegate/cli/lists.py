@@ -17,7 +17,7 @@ from timegate.batch.dispatch import Answered, LaneLimits
 from timegate.batch.host_queries import HostQueries
 from timegate.batch.journal import Journal
 from timegate.batch.model import Item
-from timegate.batch.output import show_progress
+from timegate.batch.output import RestNotes, show_progress
 from timegate.batch.run import (
     BatchEnvironment,
     BatchRun,
@@ -33,6 +33,7 @@ from timegate.batch.run import (
 )
 from timegate.cli.network import saying_without_network
 from timegate.cli.options import BASE_URL, open_core
+from timegate.cli.output import echo_text
 from timegate.config import Config
 from timegate.resolution.context import UNLIMITED
 from timegate.resolution.model import Preferences, Query, Resolution
@@ -106,8 +107,9 @@ async def run_list(  # noqa: PLR0913 -- the list, and where its results go
         rate = (done - at_start) / max(time.monotonic() - began, 0.001)
         return QueueStatus(done, total, rate, run.seconds_left(), complete=False)
 
+    notes = RestNotes(lambda text: echo_text(text, err=True))
     async with (
-        opened_environment(job) as environment,
+        opened_environment(job, notes) as environment,
         engines(job, environment, status) as opened,
     ):
         run = BatchRun(journal, opened, allowances(environment.entries))
@@ -116,6 +118,7 @@ async def run_list(  # noqa: PLR0913 -- the list, and where its results go
             total, journal.settled, terminal=terminal, left=run.seconds_left
         )
         with progress as advance:
+            notes.say = advance.say
 
             def done() -> None:
                 advance()
@@ -125,8 +128,8 @@ async def run_list(  # noqa: PLR0913 -- the list, and where its results go
 
 
 @asynccontextmanager
-async def opened_environment(job: ListJob) -> AsyncIterator[BatchEnvironment]:
-    """Open what a run needs to resolve the items of a list."""
+async def opened_environment(job: ListJob, notes: RestNotes) -> AsyncIterator[BatchEnvironment]:
+    """Open what a run needs to resolve the items of a list; *notes* of archives that rest."""
     entries = chosen_entries(job.config, job.preferences)
     async with opened_core(job) as core:
         with saying_without_network(core):
@@ -143,6 +146,7 @@ async def opened_environment(job: ListJob) -> AsyncIterator[BatchEnvironment]:
                     core.answers.remember,
                     partial(datetime.now, UTC),
                 ),
+                notes,
             )
 
 

@@ -310,6 +310,32 @@ class SearchOptions:
             raise click.UsageError(f"--at: {error}") from error
 
 
+PROGRESS: Final = "progress"
+"""What ``--status`` without a value means: the progress of the list in ``--queue``."""
+
+
+class _StatusOrProgress(Words[str]):
+    """The values of ``--status``, and none at all."""
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        return value if value == PROGRESS else super().convert(value, param, ctx)
+
+
+_WHICH_STATUS: Final = "Whether a page nearby is preferred to an archived error"
+_STATUS: Final = click.option(
+    "--status", type=Words(get_args(WantedStatus)), default="2xx", help=f"{_WHICH_STATUS}."
+)
+_STATUS_OR_PROGRESS: Final = click.option(
+    "--status",
+    type=_StatusOrProgress(get_args(WantedStatus)),
+    default="2xx",
+    is_flag=False,
+    flag_value=PROGRESS,
+    help=f"{_WHICH_STATUS}; without a value, with --queue, it is --progress.",
+)
+
 _SEARCH_OPTIONS: Final = (
     click.option(
         "--at",
@@ -357,12 +383,7 @@ _SEARCH_OPTIONS: Final = (
         default="head",
         help="Whether to request the copy itself, to check it.",
     ),
-    click.option(
-        "--status",
-        type=Words(get_args(WantedStatus)),
-        default="2xx",
-        help="Whether a page nearby is preferred to an archived error.",
-    ),
+    _STATUS,
     click.option(
         "--also",
         metavar="URL",
@@ -372,6 +393,11 @@ _SEARCH_OPTIONS: Final = (
     click.option("--quote", metavar="TEXT", help="Look for this quotation in the copy."),
 )
 choice_options: Final = bundling(SearchOptions, "choices", _SEARCH_OPTIONS)
+list_choice_options: Final = bundling(
+    SearchOptions,
+    "choices",
+    [_STATUS_OR_PROGRESS if each is _STATUS else each for each in _SEARCH_OPTIONS],
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from secrets import token_hex
 
@@ -11,7 +12,7 @@ import click
 
 from archives.model import ArchiveEntry
 from timegate.batch.dispatch import LaneLimits
-from timegate.batch.output import progress_text
+from timegate.batch.output import RestNotes, in_words, progress_text
 from timegate.batch.queue_roles import (
     QueueEngines,
     QueueWorker,
@@ -22,7 +23,7 @@ from timegate.batch.queue_roles import (
 from timegate.batch.run import BadQueue, BatchEnvironment, ItemResolver, QueueStatus
 from timegate.batch.stream_queue import Job, StreamQueue, read_queue_url
 from timegate.cli.lists import WAITS, ListJob, OpenEngines, Status, opened_environment
-from timegate.cli.output import echo_text, ungrouped
+from timegate.cli.output import echo_text, typed_with, ungrouped
 from timegate.config import Config
 from timegate.observability.logs import errors_only
 from timegate.redis import is_shared
@@ -47,7 +48,9 @@ def queue_engines(url: str) -> OpenEngines:
     ) -> AsyncIterator[QueueEngines]:
         resolver = ItemResolver(environment, job.preferences, WAITS, job.without)
         limits = LaneLimits(environment.entries, job.at_once)
-        entry = Job(token_hex(8), job.preferences, _digest(environment.entries), limits.lanes)
+        entry = Job(
+            token_hex(8), job.preferences, archives_digest(environment.entries), limits.lanes
+        )
         async with StreamQueue(url, _say_outage) as queue:
             await begin_job(queue, entry)
             async with asyncio.TaskGroup() as tasks:
@@ -78,15 +81,22 @@ async def _work(config: Config, url: str, at_once: int) -> None:
         # Outages are said in words about the queue.
         with errors_only():
             queue = await stack.enter_async_context(StreamQueue(url, _say_outage))
-            entry = await wait_for_job(queue, _say_waiting)
+            entry = await wait_for_job(queue, _Waits())
+        if entry is None:
+            line = typed_with()
+            echo_text(
+                f"no list came: 0 references resolved here; to wait again: {line}", err=True
+            )
+            return
         while entry is not None:
             echo_text("working on the list in the queue", err=True)
             job = ListJob(config, entry.preferences, at_once)
-            async with opened_environment(job) as environment:
-                check_archives(entry, _digest(environment.entries))
+            notes = RestNotes(lambda text: echo_text(text, err=True))
+            async with opened_environment(job, notes) as environment:
+                check_archives(entry, archives_digest(environment.entries))
                 resolver = ItemResolver(environment, entry.preferences, WAITS)
                 limits = LaneLimits(environment.entries, at_once)
-                worker = QueueWorker(queue, entry, resolver, limits)
+                worker = QueueWorker(queue, entry, resolver, limits, _say_unread)
                 await worker.run()
             resolved += worker.resolved
             # It may have been begun again, with --resume.
@@ -99,8 +109,33 @@ def _say_outage(why: str) -> None:
     echo_text(f"{why}: trying again, until Ctrl-C", err=True)
 
 
-def _say_waiting() -> None:
-    echo_text("there is no list in the queue: waiting for one, until Ctrl-C", err=True)
+class _Waits:
+    """Says what a worker waits for."""
+
+    def first(self) -> None:
+        echo_text("there is no list in the queue: waiting for one, until Ctrl-C", err=True)
+
+    def next(self, seconds: float) -> None:
+        why = "the list in the queue was complete before this worker was started"
+        echo_text(f"{why}: waiting {in_words(seconds)} for the next one", err=True)
+
+
+def _say_unread(seconds: float) -> None:
+    if seconds:
+        echo_text(f"{_unread(seconds)}; this worker waits for it, until Ctrl-C", err=True)
+    else:
+        echo_text("the results are read again", err=True)
+
+
+def _unread(seconds: float) -> str:
+    """Return that nothing has read the results for *seconds*, and how the list goes on."""
+    since = datetime.now(UTC) - timedelta(seconds=seconds)
+    return (
+        f"nothing has read the results since {since:%Y-%m-%d %H:%M:%S} UTC "
+        f"({in_words(seconds)} ago): "
+        "the process with --batch has ended, or cannot reach the queue\n"
+        "to go on, run its line again, with --resume if it has --output"
+    )
 
 
 def _refuse(why: str) -> None:
@@ -110,11 +145,15 @@ def _refuse(why: str) -> None:
 def print_queue_progress(url: str) -> int:
     """Print the progress of the list at the queue *url*; return the exit code."""
     try:
-        status = asyncio.run(_status(url))
+        status, silence = asyncio.run(_status(url))
     except BadQueue as error:
         raise click.UsageError(str(error)) from error
     if status is None:
         echo_text("no list was put into this queue")
+        return 1
+    if silence:
+        of = "" if status.total is None else f" of {status.total}"
+        echo_text(f"{status.done}{of}, but {_unread(silence)}")
         return 1
     if status.complete:
         echo_text(f"{counted(status.done, 'reference')}, complete")
@@ -123,12 +162,14 @@ def print_queue_progress(url: str) -> int:
     return 0
 
 
-async def _status(url: str) -> QueueStatus | None:
+async def _status(url: str) -> tuple[QueueStatus | None, float]:
+    """Return the status, and for how many seconds nothing has read the results."""
     with errors_only():
         async with StreamQueue(url, _refuse) as queue:
-            return await queue.status()
+            return await queue.status(), await queue.silence()
 
 
-def _digest(entries: Collection[ArchiveEntry]) -> str:
+def archives_digest(entries: Collection[ArchiveEntry]) -> str:
+    """Return what tells whether two processes would query the same archives."""
     names = sorted(f"{entry.id} {entry.timegate} {entry.cdx}" for entry in entries)
     return blake2b("\n".join(names).encode(), digest_size=8).hexdigest()

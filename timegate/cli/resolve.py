@@ -36,12 +36,12 @@ from timegate.cli.options import (
     TitleOptions,
     Words,
     archives_option,
-    choice_options,
     config_option,
     configured,
     contact_option,
     demo_option,
     is_file,
+    list_choice_options,
     open_core,
     say_demo,
     title_options,
@@ -340,7 +340,7 @@ def _notes(
     "--format", "form", type=Words(FORMS), help="Print a citation of the copy in this format."
 )
 @title_options
-@choice_options
+@list_choice_options
 @contact_option
 @config_option
 @archives_option
@@ -383,6 +383,7 @@ def resolve_command(  # noqa: PLR0913 -- one parameter for each option
         urn:pwid:harbour.example:2009-06-15T18:30:12Z:page:http://museum.example/
       echo http://museum.example/ 2016-01-22 | timegate resolve --demo --batch - --to csv
     """
+    batch = batch.with_status(choices.status)
     if batch.is_queue_only:
         batch.check_queue_only(identifiers)
         if batch.progress:

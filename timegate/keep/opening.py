@@ -104,7 +104,7 @@ def _resolving(
     async def resolved(item: Item, without: frozenset[str]) -> ItemResult:
         excluded[item.position] = without
         try:
-            return await resolver.resolve(item, lambda _: None, last=True)
+            return await resolver.resolve(item, lambda *_: None, last=True)
         finally:
             del excluded[item.position]
 

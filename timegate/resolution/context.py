@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from archives.errors import Queued, Resting
 from archives.model import ArchiveEntry
-from archives.source import Fetcher, Reply, Request
+from archives.source import Fetcher, Purpose, Reply, Request
 from timegate.event_loop import FairTurns
 
 MOST_REQUESTS: Final = 200
@@ -376,8 +376,8 @@ class RequestContext(Struct, frozen=True):
     """The places for waiting for archives; None for no limit."""
     queue_time: QueueTime | None = None
     """Counts the time of the current question in our own queue; None to count nothing."""
-    answered: Callable[[str], None] | None = None
-    """Called with the archive whenever a request that was sent has ended."""
+    answered: Callable[[str, Purpose], None] | None = None
+    """Called with the archive and the purpose whenever a request that was sent has ended."""
     passed: str = ""
     """The servers that the request has passed before this one, as in ``CDN-Loop``."""
 

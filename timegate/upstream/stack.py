@@ -211,7 +211,7 @@ class _GuardedRequest:
             late = guard.clock() - began >= GIVEN_UP
             guard.breakers.report(archive, outcome_of_error(error, late=late))
             if self._context.answered is not None:
-                self._context.answered(archive)
+                self._context.answered(archive, request.purpose)
             await self._leave_queue(error)
             raise
         return reply
@@ -230,7 +230,7 @@ class _GuardedRequest:
         finally:
             guard.breakers.report(guard.archive, outcome)
             if self._context.answered is not None:
-                self._context.answered(guard.archive)
+                self._context.answered(guard.archive, self._request.purpose)
             if error is None:
                 guard.queue.leave()
             else:

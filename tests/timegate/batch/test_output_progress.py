@@ -1,9 +1,12 @@
 """The progress of a run."""
 
+from datetime import UTC, datetime
+
 import pytest
 
+from archives.errors import Refused, Resting
 from tests.clock import Clock
-from timegate.batch.output import ProgressLines, in_words, show_progress
+from timegate.batch.output import ProgressLines, RestNotes, in_words, show_progress
 
 
 def test_lines_show_rate_and_time_left_at_intervals(
@@ -63,3 +66,35 @@ def test_without_a_terminal_a_short_run_prints_nothing(
 )
 def test_durations_are_rounded(seconds: float, words: str) -> None:
     assert in_words(seconds) == words
+
+
+def test_an_archive_that_is_waited_for_is_named_at_most_once_in_half_a_minute() -> None:
+    said: list[str] = []
+    clock, now = Clock(), datetime(2026, 11, 19, 14, 1, 20, tzinfo=UTC)
+    notes = RestNotes(said.append, clock, lambda: now)
+
+    for _ in range(16):
+        notes(Refused("attic", "http://a/", 429, 120.0), 120.0)
+    notes(Resting("shelf", "http://a/", "it asked us to wait", 3.0), 3.0)
+    notes(Resting("cellar", "http://a/", "it asked us to wait", 60.0), 60.0)
+    clock.advance(31.0)
+    notes(Resting("attic", "http://a/", "it asked us to wait", 89.0), 89.0)
+
+    assert said == [
+        "waiting for attic until 14:03:20 UTC: refused with 429, retry after 120 s",
+        "waiting for cellar until 14:02:20 UTC: it asked us to wait, next try in 60 s",
+        "waiting for attic until 14:02:49 UTC: it asked us to wait, next try in 89 s",
+    ]
+
+
+@pytest.mark.parametrize("terminal", [1, 0])
+def test_a_line_is_printed_beside_the_progress(
+    terminal: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with show_progress(2, 0, terminal=bool(terminal)) as progress:
+        progress.say("waiting for [attic]\x1b[2J")
+        progress()
+
+    written = capsys.readouterr().err
+    assert "waiting for [attic]" in written
+    assert "\x1b[2J" not in written

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from archives.errors import Resting
+from archives.errors import ArchiveError, Resting
 from archives.model import Closest
 from archives.moment import Moment
 from tests.clock import in_virtual_time
@@ -83,9 +83,10 @@ def run(  # noqa: PLR0913 -- what a test may want to choose
     *,
     at_once: int = 16,
     without: Without = lambda _: frozenset(),
+    resting: Callable[[ArchiveError, float], None] = lambda _, __: None,
 ) -> list[ItemResult]:
     async def story() -> list[ItemResult]:
-        environment = BatchEnvironment(resolve, report, REGISTRY, read_time)
+        environment = BatchEnvironment(resolve, report, REGISTRY, read_time, resting=resting)
         resolver = ItemResolver(environment, preferences or Preferences(), WAITS, without)
         with Journal(path, "test", resume=True) as journal:
             engines = LocalEngines(resolver, LaneLimits((), at_once))
@@ -259,6 +260,7 @@ def test_the_second_pass_waits_for_an_archive_that_asked_to_wait(
     tmp_path: Path,
 ) -> None:
     until: list[float] = []
+    waits: list[tuple[str, float]] = []
 
     def answer(query: Query, _: Preferences) -> Attempt:
         now = asyncio.get_running_loop().time()
@@ -267,9 +269,15 @@ def test_the_second_pass_waits_for_an_archive_that_asked_to_wait(
             return failed("slow", Resting("slow", URL, "it asked us to wait", until[0] - now))
         return Attempt("slow", None, 0.0, query.original)
 
-    results = run(tmp_path / "j", FakeResolver(answer), items((), ()))
+    results = run(
+        tmp_path / "j",
+        FakeResolver(answer),
+        items((), ()),
+        resting=lambda error, seconds: waits.append((error.archive, seconds)),
+    )
 
     assert [result.outcome for result in results] == ["absent", "absent"]
+    assert waits == [("slow", 60.0)] * 2
 
 
 def test_a_dead_archive_is_waited_for_once_per_list_not_per_item(

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
+from archives.kinds import KINDS
 from archives.model import ArchiveEntry, Limits, Rate
 from tests.bench.batch_simulation import MINUTE, simulated
 from tests.scenario import entry
@@ -61,15 +62,39 @@ MIXES = [
 ]
 
 
-@pytest.mark.parametrize("mix", MIXES, ids=[mix.name for mix in MIXES])
-def test_after_a_minute_the_forecast_is_within_ten_percent(mix: Mix) -> None:
-    result = simulated(mix.entries, mix.lanes(), mix.references, held=mix.held)
+THREE = Rate(3, 1, 3)
+CHECKED = [
+    *MIXES,
+    Mix("one archive, 40 % held, plain URLs", [THREE], {EVERY: 1}, 0.4, 600),
+    Mix("one archive, 40 % held", [THREE], {"a0": 1}, 0.4, 600),
+    Mix("one slow archive", [THREE], {"a0": 1}, 1.0, 600),
+]
+CASES = [(mix, False) for mix in MIXES] + [(mix, True) for mix in CHECKED]
+
+
+@pytest.mark.parametrize(
+    ("mix", "checked"),
+    CASES,
+    ids=[f"{mix.name}{', checked' if checked else ''}" for mix, checked in CASES],
+)
+def test_after_a_minute_the_forecast_is_within_ten_percent(mix: Mix, *, checked: bool) -> None:
+    """*checked*: each copy is requested as well, as with the default ``--verify head``."""
+    result = simulated(mix.entries, mix.lanes(), mix.references, held=mix.held, checked=checked)
 
     forecast = result.forecasts[MINUTE]
     assert forecast is not None
     assert forecast == pytest.approx(result.seconds, rel=0.1)
     # The allowance is used while references wait that name the archive.
     assert all(used >= 0.9 for used in result.used.values()), result.used
+
+
+@pytest.mark.parametrize("mix", MIXES[:7], ids=[mix.name for mix in MIXES[:7]])
+def test_an_index_has_another_rate_limit_for_copies_than_for_questions(mix: Mix) -> None:
+    entries = [replace(each, kind=KINDS["cdx"]) for each in mix.entries]
+
+    result = simulated(entries, mix.lanes(), mix.references, held=mix.held, checked=True)
+
+    assert result.forecasts[MINUTE] == pytest.approx(result.seconds, rel=0.1)
 
 
 @pytest.mark.parametrize("at_once", [16, 64, 256])

@@ -1,6 +1,7 @@
 """`timegate resolve --batch` with an archive that cannot be reached."""
 
 import json
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -251,15 +252,23 @@ def test_progress_of_a_queue_that_cannot_be_reached_is_an_error(tmp_path: Path) 
     assert "is not used" not in result.stderr
 
 
-@pytest.mark.parametrize("option", ["--output", "--report"])
-def test_a_file_of_something_else_is_not_overwritten(tmp_path: Path, option: str) -> None:
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [
+        ("--output", "no journal says that it is of an earlier run"),
+        ("--report", "is not a report of timegate"),
+    ],
+)
+def test_a_file_of_something_else_is_not_overwritten(
+    tmp_path: Path, option: str, why: str
+) -> None:
     path, out = listed(tmp_path, "nonsense\n"), tmp_path / "thesis.html"
     out.write_text("years of work")
 
     result = batch(tmp_path, "--batch", path, option, str(out))
 
     assert result.exit_code == 2
-    assert f"{out} exists, and no journal says that it is of an earlier run" in result.stderr
+    assert f"{out} exists, and {why}" in result.stderr
     assert out.read_text() == "years of work"
     assert not Path(f"{out}.journal").exists()
 
@@ -283,3 +292,88 @@ def test_an_output_in_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> N
 
     assert result.exit_code == 2
     assert f"{out} cannot be written: there is no {out.parent}\n" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "code"),
+    [
+        ("list", "", 0),
+        ("list.txt", "", 0),
+        ("list.csv", "", 0),
+        ("list", "# nothing\n", 0),
+        ("list", '[["a"]]', 2),
+        ("list.jsonl", "\n", 0),
+    ],
+)
+def test_a_list_without_references_is_an_error_if_its_format_was_guessed(
+    tmp_path: Path, name: str, text: str, code: int
+) -> None:
+    """An empty list is never: there is nothing that could be misread."""
+    out = tmp_path / "out.jsonl"
+
+    result = batch(tmp_path, "--batch", listed(tmp_path, text, name), "--output", str(out))
+
+    assert result.exit_code == code
+    assert "no references" in result.stderr
+    assert out.exists() == Path(f"{out}.journal").exists() == (code == 0)
+
+
+@pytest.mark.parametrize(("text", "code"), [("", 0), ("# nothing\n", 0), ('[["a"]]', 2)])
+def test_standard_input_without_references_is_treated_alike(
+    tmp_path: Path, text: str, code: int
+) -> None:
+    out = tmp_path / "out.jsonl"
+
+    result = batch(tmp_path, "--batch", "-", "--output", str(out), given=text)
+
+    assert result.exit_code == code
+    assert ("state its format with --input-format" in result.stderr) == bool(code)
+    assert len([*tmp_path.glob("out*")]) == (0 if code else 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("--resume http://a.example/", "--resume --batch - --output results.jsonl"),
+        (
+            "--retry-unknown http://a.example/",
+            "--retry-unknown --batch - --output results.jsonl --resume",
+        ),
+        (
+            "--resume --output a.csv http://a.example/",
+            "--resume --output a.csv --batch -",
+        ),
+        ("--column url http://a.example/", "--column url --batch FILE"),
+        ("--to wikitext http://a.example/", "--to wikitext --batch FILE"),
+        ("--batch - --resume", "--batch - --resume --output results.jsonl"),
+        ("--batch - --retry-unknown", "--retry-unknown --resume --output results.jsonl"),
+    ],
+)
+def test_the_line_that_is_suggested_for_an_option_of_lists_works(
+    tmp_path: Path, words: str, line: str
+) -> None:
+    given = "http://museum.example/ 2010\n"
+    result = CliRunner().invoke(main, ["resolve", "--demo", *words.split()], input=given)
+
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"{line}\n")
+    if "FILE" not in line:
+        with chdir(tmp_path):
+            typed = result.stderr.splitlines()[-1].partition("timegate ")[2].split()
+            again = CliRunner().invoke(main, [*typed, "--exit-zero"], input=given)
+        assert again.exit_code == 0, again.stderr
+
+
+def test_a_bare_status_without_a_queue_names_progress(tmp_path: Path) -> None:
+    alone = batch(tmp_path, "--status")
+    queued = batch(tmp_path, "--queue", "redis://127.0.0.1:1", "--status")
+    progress = batch(tmp_path, "--queue", "redis://127.0.0.1:1", "--progress")
+    listed = batch(tmp_path, "--queue", "redis://a", "--batch", "-", "--status", given="x")
+
+    assert (
+        "--status requires a value, 2xx or any; without one, it is --progress" in alone.stderr
+    )
+    assert "cannot be reached" in queued.stderr
+    assert queued.stderr == progress.stderr
+    assert "only one of" in listed.stderr
+    assert {each.exit_code for each in (alone, queued, listed)} == {2}

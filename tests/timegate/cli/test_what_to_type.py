@@ -197,7 +197,6 @@ def test_the_demo_says_at_a_terminal_when_its_links_work(
     [
         (("--output", "hello.csv"), "--output"),
         (("--to", "csv"), "--to"),
-        (("--resume",), "--resume"),
         (("--report", "hello.html"), "--report"),
         (("--exit-zero",), "--exit-zero"),
         (("--at-once", "16"), "--at-once"),
