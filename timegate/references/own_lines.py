@@ -34,10 +34,13 @@ def is_divided(gap: str) -> bool:
     return "\n" in gap and BLANK_LINE.search(gap) is not None
 
 
-def are_items(text: str, one: TextSpan, other: TextSpan, *, dated: TextSpan | None) -> bool:
+def are_items(
+    text: str, one: TextSpan, other: TextSpan, *, dated: TextSpan | None, is_copy: bool = True
+) -> bool:
     """Whether the links *one* and *other* after it are two items of a list.
 
     *dated* is the one of them that needs a date beside it, because it states none itself.
+    *is_copy*: the other one may be the link to a copy of the first.
     """
     if "\n" not in text[one.end : other.start]:
         return False
@@ -54,7 +57,7 @@ def are_items(text: str, one: TextSpan, other: TextSpan, *, dated: TextSpan | No
     if dated is None or not _has_own_date(text, dated):
         return False
     # A link alone after a citation is that of its copy.
-    is_bare = _SAME_WORDS.fullmatch(head) and dated == one
+    is_bare = is_copy and _SAME_WORDS.fullmatch(head) and dated == one
     return not is_bare or _begins_line(before)
 
 

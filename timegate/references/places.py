@@ -485,7 +485,9 @@ def _are_items(text: str, one: LinkPlace, other: LinkPlace) -> bool:
     first = TextSpan(one.start, one.end)
     plain = next((each for each in (one, other) if each.own is None), None)
     dated = None if plain is None else other.link.span if plain is other else first
-    return are_items(text, first, other.link.span, dated=dated)
+    # A duri states a page and a time, and no copy of the page above it.
+    is_copy = not other.identifier.lower().startswith(("duri:", "urn:duri:"))
+    return are_items(text, first, other.link.span, dated=dated, is_copy=is_copy)
 
 
 def _joined(one: LinkPlace, other: LinkPlace, text: str) -> LinkPlace | None:

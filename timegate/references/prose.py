@@ -582,9 +582,18 @@ def _share(
         unsure = each.date._replace(basis="unmarked")
         _doubt_of_owner(text, spans, assigned, each)
         for other in _perhaps_of(text, spans, each):
-            if not assigned[other] and other not in signed.begins:
+            is_of_line = is_day and _is_of_own_line(text, spans, each, other)
+            if not assigned[other] and other not in signed.begins and not is_of_line:
                 assigned[other].append(unsure)
     _doubt_after_two(text, spans, assigned)
+
+
+def _is_of_own_line(text: str, spans: Sequence[Extent], date: _SharedDate, other: int) -> bool:
+    """Whether *date* stands on a line with a link, and the *other* link on another line."""
+    begin = text.rfind("\n", max(0, date.start - 2 * FAR), date.start) + 1
+    end = text.find("\n", date.end, date.end + 2 * FAR)
+    line = text[begin : end if end >= 0 else date.end + 2 * FAR]
+    return "://" in line and not begin <= spans[other].start < begin + len(line)
 
 
 def _perhaps_of(text: str, spans: Sequence[Extent], date: _SharedDate) -> Iterator[int]:
