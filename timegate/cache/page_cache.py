@@ -177,7 +177,8 @@ class PageCache:
 
     def _pend(self, key: str, page: _Unwritten) -> None:
         self._pending[key] = page
-        if self._writer is None:
+        # A writer that has just ended has not been taken note of yet.
+        if self._writer is None or self._writer.done():
             self._writer = asyncio.get_running_loop().create_task(self._write())
             self._writer.add_done_callback(self._written)
 
@@ -274,6 +275,8 @@ class PageCache:
             self._drop(kept.count(False))
 
     def _written(self, task: "asyncio.Task[None]") -> None:
+        if self._writer is not task:
+            return
         self._writer = None
         # Nothing is left, unless the writer was cancelled.
         self._settle(self._under_way)

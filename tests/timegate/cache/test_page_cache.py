@@ -214,3 +214,17 @@ def test_a_wait_for_a_page_that_is_cancelled_ends_no_other_wait() -> None:
         assert first.cancelled()
 
     in_virtual_time(story())
+
+
+def test_what_is_learned_when_a_write_has_just_ended_is_written_too() -> None:
+    async def learning() -> None:
+        store = SlowStore()
+        pages = PageCache(store)
+        for number in range(5):
+            # The wait ends before the task that wrote is noted to have ended.
+            pages.learn(f"page {number}", FIELD, NO)
+            await pages.written(f"page {number}")
+            assert await store.get(f"page {number}") is not None
+        assert store.merges == 5
+
+    in_virtual_time(learning())
