@@ -9,10 +9,9 @@ from typing import Final
 
 import msgspec
 
-from archives.diagnostics import Diagnosis, Malformed
 from archives.errors import ArchiveError
-from archives.formats.httpdate import read_http_date
 from archives.model import ArchiveEntry, Memento
+from archives.moment import Moment
 from archives.registry import Registry
 from timegate.resolution.context import RequestContext
 from timegate.resolution.model import Attempt, Preferences, Query, Resolution, Resolves
@@ -51,7 +50,10 @@ class SettledRedirect:
     It takes a tenth of the time of a resolution from the cache.
     """
 
-    __slots__ = ("_body", "_bounds", "_entry", "_memento", "_precision", "_response", "keep")
+    __slots__ = (
+        *("_basis", "_body", "_bounds", "_entry", "_memento", "_precision", "_response"),
+        "keep",
+    )
 
     def __init__(
         self,
@@ -65,6 +67,7 @@ class SettledRedirect:
         self._response = response
         self._bounds = steady.times.bounds
         self._memento = memento
+        self._basis = basis_of(memento)
         self._entry = entry
         self._precision = around_time(verdict)
         # Only members have an unescaped quotation mark before their names.
@@ -78,22 +81,16 @@ class SettledRedirect:
         fields = sum(len(name) + len(text) for name, text in self._response.headers.items())
         return 2 * (fields + len(self._response.body))
 
-    def at(self, accept_datetime: str) -> Response | None:
-        """Return the redirect for this ``Accept-Datetime``; None if it is not in the range."""
-        try:
-            at = read_http_date(accept_datetime, Diagnosis())
-        except Malformed:
-            return None
+    def at(self, time: Moment) -> Response | None:
+        """Return the redirect for the *time* requested; None if it is not in the range."""
         after, before = self._bounds
-        if not after < at.digits < before or not at.fits_http_date:
+        if not after < time.digits < before or not time.fits_http_date:
             return None
-        time = asked_at(at, self._memento, self._entry, basis_of(self._memento))
+        member = asked_at(time, self._memento, self._entry, self._basis)
         around, body = self._precision, self._body
-        headers = {
-            **self._response.headers,
-            _PRECISION: f"{around[0]}{written('time', time)}{around[1]}",
-        }
-        return Response(_FOUND, headers, body[0] + _encoded(member_json(time)) + body[1])
+        precision = f"{around[0]}{written('time', member)}{around[1]}"
+        headers = {**self._response.headers, _PRECISION: precision}
+        return Response(_FOUND, headers, body[0] + _encoded(member_json(member)) + body[1])
 
 
 class Answers:

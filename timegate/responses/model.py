@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Final, NamedTuple, Protocol
 from urllib.parse import parse_qsl, quote, unquote, unquote_plus
 
+from archives.moment import Moment
 from timegate.resolution.context import UNLIMITED, RequestContext
 from timegate.resolution.model import Preferences
 from timegate.resolution.preferences import (
@@ -89,8 +90,8 @@ class SettledResponse(Protocol):
         """Octets that they take."""
         ...
 
-    def at(self, accept_datetime: str) -> Response | None:
-        """Return the response for this ``Accept-Datetime``; None if it is not in the range."""
+    def at(self, time: Moment) -> Response | None:
+        """Return the response for the *time* requested; None if it is not in the range."""
         ...
 
 

@@ -9,6 +9,8 @@ from typing import Final, NamedTuple
 from aiohttp import web
 from cachetools import LRUCache
 
+from archives.diagnostics import Diagnosis, Malformed
+from archives.formats.httpdate import read_http_date
 from timegate.resolution.preferences import preferences_from
 from timegate.responses.model import Response, SettledResponse
 
@@ -68,10 +70,14 @@ class ResponseCache:
         entries = None if when is None else self._settled.get(_without_time(key))
         if entries is None or when is None:
             return None
+        try:
+            time = read_http_date(when, Diagnosis())
+        except Malformed:
+            return None
         now, refreshed = self._clock(), self._last_refreshed(key)
         for entry in entries:
             if now < entry.until and entry.began >= refreshed:
-                response = entry.response.at(when)
+                response = entry.response.at(time)
                 if response is not None:
                     return response
         return None

@@ -5,6 +5,7 @@ Each compares what was asked for with what was found, and claims no more than is
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -32,6 +33,7 @@ from timegate.verdict.parts import part_members
 
 _LONGEST_DOUBT: Final = 300
 _SECOND: Final = 14
+_NO_TIME: Final = timedelta()
 _DAY: Final = 8
 
 
@@ -63,16 +65,18 @@ def asked_at(
 ) -> Member:
     """Return whether the capture lies in the interval *at*, before or after it."""
     stamp = memento.stamp
+    away = at.distance(second_of(stamp))
     params: dict[str, Parameter] = {
         # As stated: .5 and .500 are different statements (T-2), but the same instant.
         "req": at.start if len(at.digits) < _SECOND else str(at),
         "until": "" if len(at.digits) == _SECOND else at.end,
         "got": str(memento.captured),
-        "delta": int(at.distance(second_of(stamp)).total_seconds()),
+        "delta": int(away.total_seconds()),
         "basis": basis,
     }
-    side = _side(at, stamp)
-    return Member("exact" if _is_exact(at, stamp, entry) else side, params)
+    if away:
+        return Member("after" if away > _NO_TIME else "before", params)
+    return Member("exact" if _is_exact(at, stamp, entry) else _side(at, stamp), params)
 
 
 def _is_exact(at: Moment, stamp: str, entry: ArchiveEntry | None) -> bool:

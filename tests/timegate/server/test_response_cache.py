@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from archives.moment import Moment
 from tests.clock import Clock
 from timegate.responses.model import Response
 from timegate.server.response_cache import Key, ResponseCache
@@ -63,8 +64,8 @@ class _Settled:
 
     keep, size = 30.0, 100
 
-    def at(self, accept_datetime: str) -> Response | None:
-        return NEW if accept_datetime.startswith("Fri, 22 Jan 2016") else None
+    def at(self, time: Moment) -> Response | None:
+        return NEW if time.digits.startswith("20160122") else None
 
 
 def _settled() -> Response:
@@ -122,8 +123,8 @@ def test_only_the_latest_ranges_of_a_page_are_kept() -> None:
         def __init__(self, number: int) -> None:
             self.number = number
 
-        def at(self, accept_datetime: str) -> Response | None:
-            del accept_datetime
+        def at(self, time: Moment) -> Response | None:
+            del time
             asked.append(self.number)
             return None
 
@@ -134,3 +135,12 @@ def test_only_the_latest_ranges_of_a_page_are_kept() -> None:
 
     assert cache.at_another_time(_asking(LATER)) is None
     assert asked == [9, 8, 7, 6]
+
+
+@pytest.mark.parametrize("value", ["", "yesterday", "Fri, 22 Jan 2016 00:00:60 GMT"])
+def test_a_settled_response_is_not_used_for_a_time_that_is_none(value: str) -> None:
+    cache = ResponseCache()
+    cache.put(_asking(NOON), _settled(), cache.began())
+
+    assert cache.at_another_time(_asking(LATER)) is NEW
+    assert cache.at_another_time(_asking(value)) is None
