@@ -21,10 +21,7 @@ from timegate.text import sentence
 from timegate.verdict import header_safe
 
 if TYPE_CHECKING:
-    from re import Match
-
     from jinja2 import Environment
-    from markupsafe import Markup
 
 _TYPES: Final = {
     "css": "text/css; charset=utf-8",
@@ -117,17 +114,12 @@ def linkable(uri: object) -> str | None:
     return header_safe(uri) if isinstance(uri, str) and uri.startswith(WEB) else None
 
 
-_OWN_PAGE: Final = compiled(r"(?<![^ (])/(?:docs/api|docs|archives)(?![^ ,;.)])")
+_OWN_PAGE: Final = compiled(r"(?<![^ (])(/(?:docs/api|docs|archives))(?![^ ,;.)])")
 
 
-def own_links(text: str, root: str) -> "Markup":
-    """Return *text* as HTML, in which the documentation and the list of archives are links."""
-    from markupsafe import Markup, escape  # noqa: PLC0415 -- with Jinja
-
-    def link(found: "Match[str]") -> str:
-        return f'<a href="{root}{found[0]}">{found[0]}</a>'
-
-    return Markup(_OWN_PAGE.sub(link, str(escape(text))))  # noqa: S704 -- escaped
+def own_links(text: str) -> list[tuple[str, bool]]:
+    """Return *text* in parts, each with whether it is a path of pages about this server."""
+    return [(part, number % 2 == 1) for number, part in enumerate(_OWN_PAGE.split(text))]
 
 
 def digits(stamp: str) -> str:

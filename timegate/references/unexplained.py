@@ -34,8 +34,12 @@ _NUMBERS: Final = compiled(
 _MISREAD: Final = compiled(r"(?<![\w-])[12lI](?=[0-9]{0,2}[OolI])[0-9OolI]{3}(?!\w)")
 """A year with letters in the place of digits: 2OO3."""
 _ADDRESS: Final = compiled(
-    r"(?<![A-Za-z])h?tt?ps?\s?[:;]\s?/|(?<![A-Za-z])www\s?\.\s?\w", re.IGNORECASE
+    r"(?<![A-Za-z])h?tt?ps?\s?[:;]\s?/|(?<![A-Za-z])www\s?\.\s?\w"
+    r"|(?<![\w@./:-])(?:[a-z0-9-]{1,63}\.){1,4}"
+    r"(?:com|org|net|edu|gov|info|eu|uk|de|fr|nl|se|no|dk|fi|es|it|pl|ch|at|jp|au|ca|br|ru)/\w",
+    re.IGNORECASE,
 )
+"""A link with a fault, or without a scheme beside another link."""
 _ALSO_WORDS: Final = ONLY_BESIDE_DAYS | frozenset(
     ("may", "mar", "set", "out", "ago", "gen", "mag", "des", "mars")
 )
