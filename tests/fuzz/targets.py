@@ -39,6 +39,7 @@ from timegate.cache.encoding import CorruptEntry
 from timegate.cache.page_encoding import PackedPage, sealed_page
 from timegate.cdx.query import parameters_in, query_from
 from timegate.citations import copy_behind
+from timegate.citations.prose import read_citation_in_prose
 from timegate.cli.given import SeveralFound
 from timegate.cli.given import read_page as read_page_in
 from timegate.cli.options import read_typed_time
@@ -614,6 +615,16 @@ TARGETS: Final[Mapping[str, Target]] = {
             b"https://perma.cc/AB12-CD34",
         ),
         ("timegate.cli.given.read_page",),
+    ),
+    "citations in prose": Target(
+        lambda octets: read_citation_in_prose(_text(octets)),
+        (),
+        (
+            b"Smith, A. (2009). The museum. City Museum. Retrieved May 5, 2010, from http://a.example/",
+            b'Smith, Ann. "The Museum." City, 2009, http://a.example/. Accessed 5 May 2010.',
+            b"Smith, A 2009, The museum, City Museum, viewed 5 May 2010, <http://a.example/>.",
+        ),
+        ("timegate.citations.prose.read_citation_in_prose",),
     ),
     "lists in requests": Target(
         lambda octets: read_list(octets, "", REGISTRY, NOW, 1000),
