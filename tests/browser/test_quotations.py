@@ -103,10 +103,11 @@ def test_two_copies_are_side_by_side(browser: Browser) -> None:
         page.goto("/resolve/duri:2010-11:http://museum.example/?as=html&quote=open+all+years")
         expect(page.locator(".quotation")).to_have_attribute("data-quote", "near")
         page.get_by_role("link", name="Compare this copy with that of 15 June 2009").click()
-        expect(page.locator("table.diff del")).to_have_text(
+        # The older copy is on the left.
+        expect(page.locator("table.diff del")).to_have_text("The lamp room is open again.")
+        expect(page.locator("table.diff ins")).to_have_text(
             "New: the fog horn, on Sundays at noon."
         )
-        expect(page.locator("table.diff ins")).to_have_text("The lamp room is open again.")
         page.goto("/timemap/html/http://museum.example/")
         page.get_by_role("link", name="Compare the copy of 15 June 2009").click()
         expect(page.locator("h1")).to_have_text("Two copies side by side")
