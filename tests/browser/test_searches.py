@@ -121,7 +121,8 @@ def test_a_timeline_without_width_is_drawn_when_it_has_one_again(page: Page) -> 
     expect_answer(page, "13 June 2005", MARKS)
 
     page.evaluate("document.querySelector('figure.timeline').hidden = true")
-    page.wait_for_function("() => true", timeout=RESPONDS)
+    # Sizes are observed once a frame: both changes in one would be none.
+    page.evaluate("new Promise((after) => requestAnimationFrame(() => setTimeout(after)))")
     page.evaluate("document.querySelector('.picture canvas').width = 1")
     page.evaluate("document.querySelector('figure.timeline').hidden = false")
     page.wait_for_function(DRAWN, timeout=RESPONDS)
